@@ -46,7 +46,7 @@ pub fn compare_all(old: &[Contract], new: &[Contract]) -> Comparison {
         }
     }
     for after in new {
-        if with_id(old, &after.spec.contract).is_none() {
+        if with_id(old, after.spec.contract).is_none() {
             let _ = writeln!(all.text, "compatible {}: a new contract", after.spec.contract);
         }
     }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use serde_json::Value;
-use tabellion_runtime::FailureKind;
+use tabellion_runtime::{FailureKind, spec::RowOperation};
 
 pub use crate::keys::*;
 use crate::{document::Document, names, views};
@@ -70,23 +70,19 @@ impl Contract {
             schema: &resource.schema,
             kind: SchemaKind::Authored,
             is_request: false,
-            usual_name: names::resource(&resource.name),
-            constant: format!("{}_RESOURCE", names::constant(&resource.name)),
+            usual_name: names::resource(resource.name),
+            constant: format!("{}_RESOURCE", names::constant(resource.name)),
         }
     }
 
     /// Returns the name of the contract's error for failures of `kind`. Failures that can't happen need none.
-    pub fn error_for(&self, kind: FailureKind) -> Option<&str> {
-        self.spec
-            .errors
-            .iter()
-            .find(|(_, error)| error.failures.contains(&kind))
-            .map(|(name, _)| name.as_str())
+    pub fn error_for(&self, kind: FailureKind) -> Option<&'static str> {
+        self.spec.errors.iter().find(|(_, error)| error.failures.contains(&kind)).map(|(name, _)| *name)
     }
 
     /// Returns the name of the error for failures of `kind`: its own, or that of the nearest kind with an error, since an implementation
     /// may still make such a failure.
-    pub(crate) fn error_or_nearest(&self, kind: FailureKind) -> Option<&str> {
+    pub(crate) fn error_or_nearest(&self, kind: FailureKind) -> Option<&'static str> {
         let nearest = match kind {
             FailureKind::AccessDenied => FailureKind::PathNotAllowed,
             FailureKind::PathNotAllowed => FailureKind::Invalid,
@@ -112,7 +108,7 @@ pub struct Tool {
     /// The operations of a tool with `select`, in the order of their names.
     pub parts: Vec<Self>,
     /// Set for an operation that follows from an entity, and so has no method.
-    pub rows: Option<RowsOperation>,
+    pub rows: Option<RowOperation>,
 }
 
 impl Tool {
@@ -124,7 +120,7 @@ impl Tool {
     /// Returns the name of a tool, or `tool/name` of an operation.
     pub fn label(&self) -> Cow<'_, str> {
         match &self.operation {
-            None => Cow::Borrowed(&self.spec.name),
+            None => Cow::Borrowed(self.spec.name),
             Some(operation) => Cow::Owned(format!("{}/{}", self.spec.name, operation.name)),
         }
     }
@@ -219,7 +215,7 @@ pub enum SchemaKind<'a> {
     /// It is written in a file and becomes a Rust type.
     Authored,
     /// The request of an operation, narrowed from the tool's. Its Rust type lacks the selectors, to which these JSON pointers lead.
-    Narrowed(&'a [String]),
+    Narrowed(&'a [&'static str]),
     /// The request of a tool with operations, written in a file. Only clients see it.
     WireOnly,
     /// The response of a tool with operations, made of theirs. Only clients see it.

@@ -17,8 +17,8 @@ use crate::{
 pub struct Document {
     /// The file's path, beginning with the schemas' folder.
     pub file: PathBuf,
-    /// The file's value.
-    pub value: Value,
+    /// The file's value. It is leaked: constants refer to its texts.
+    pub value: &'static Value,
     places: BTreeMap<String, Position>,
 }
 
@@ -28,7 +28,7 @@ impl Document {
     /// # Errors
     /// When it is not JSON, or an object in it has a key twice (serde_json would silently keep the last).
     pub fn parse(file: &Path, text: &str) -> Result<Self, Vec<Problem>> {
-        let value = serde_json::from_str(text).map_err(|error| {
+        let value: Value = serde_json::from_str(text).map_err(|error| {
             vec![Problem {
                 file: file.into(),
                 place: Some(Position { line: error.line(), column: error.column() }),
@@ -38,7 +38,7 @@ impl Document {
             }]
         })?;
         let (places, duplicates) = places::scan(text);
-        let document = Self { file: file.into(), value, places };
+        let document = Self { file: file.into(), value: Box::leak(Box::new(value)), places };
         if duplicates.is_empty() {
             return Ok(document);
         }

@@ -24,8 +24,8 @@ pub(crate) fn leaked(text: &str) -> &'static str {
     String::leak(text.to_owned())
 }
 
-pub(crate) fn texts(texts: &[String]) -> &'static [&'static str] {
-    list(texts.iter().map(|text| leaked(text)))
+pub(crate) fn texts(texts: &[&'static str]) -> &'static [&'static str] {
+    list(texts.iter().copied())
 }
 
 pub(crate) fn constant<T>(value: T) -> &'static T {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use data_encoding::HEXLOWER;
 use indexmap::IndexMap;
-use serde::de::DeserializeOwned;
+use serde::Deserialize;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
@@ -53,7 +53,7 @@ fn contract(sources: &Sources, folder: &str) -> Result<Contract, Vec<Problem>> {
     let mut unlisted: BTreeSet<&str> = sources.tools(folder).collect();
     let mut tools = vec![];
     for (i, name) in spec.tools.iter().enumerate() {
-        if !unlisted.remove(name.as_str()) {
+        if !unlisted.remove(name) {
             problems.push(document.problem(
                 format!("/tools/{i}"),
                 format!("there is no `tools/{name}.json`"),
@@ -92,7 +92,7 @@ fn tool(
     sources: &Sources,
     folder: &str,
     name: &str,
-    rules: &IndexMap<String, NamedRule>,
+    rules: &IndexMap<&'static str, NamedRule>,
 ) -> Result<Tool, Vec<Problem>> {
     let (document, mut spec): (Document, ToolSpec) =
         read(sources, &format!("{folder}/tools/{name}.json"), Meta::Tool)?;
@@ -129,7 +129,7 @@ fn entities(
     let mut entities = vec![];
     let listed = spec.rows.iter().flat_map(|rows| &rows.entities).enumerate();
     for (i, name) in listed {
-        if !unlisted.remove(name.as_str()) {
+        if !unlisted.remove(name) {
             problems.push(document.problem(
                 format!("/rows/entities/{i}"),
                 format!("there is no `entities/{name}.json`"),
@@ -162,7 +162,7 @@ fn operation(
     folder: &str,
     tool: &Tool,
     name: &str,
-    rules: &IndexMap<String, NamedRule>,
+    rules: &IndexMap<&'static str, NamedRule>,
 ) -> Result<Tool, Vec<Problem>> {
     let file = format!("{folder}/operations/{}/{name}.json", tool.spec.name);
     let (document, mut spec): (Document, OperationSpec) = read(sources, &file, Meta::Operation)?;
@@ -181,7 +181,7 @@ fn operation(
 }
 
 /// Returns the problems of operation files that belong to no tool.
-fn without_tool(sources: &Sources, folder: &str, tools: &[String]) -> Vec<Problem> {
+fn without_tool(sources: &Sources, folder: &str, tools: &[&str]) -> Vec<Problem> {
     let unlisted = sources.operations(folder).filter(|(tool, _)| !tools.iter().any(|it| it == tool));
     unlisted
         .map(|(tool, name)| Problem {
@@ -195,7 +195,7 @@ fn without_tool(sources: &Sources, folder: &str, tools: &[String]) -> Vec<Proble
 }
 
 /// Reads one file and decodes it, which its meta-schema guarantees to work.
-fn read<T: DeserializeOwned>(
+fn read<T: Deserialize<'static>>(
     sources: &Sources,
     file: &str,
     meta: Meta,
@@ -206,7 +206,7 @@ fn read<T: DeserializeOwned>(
     if !problems.is_empty() {
         return Err(problems);
     }
-    match T::deserialize(&document.value) {
+    match T::deserialize(document.value) {
         Ok(decoded) => Ok((document, decoded)),
         Err(error) => Err(vec![document.problem(
             "",
@@ -220,7 +220,7 @@ fn read<T: DeserializeOwned>(
 fn use_rules(
     schema: &mut Value,
     at: &str,
-    rules: &IndexMap<String, NamedRule>,
+    rules: &IndexMap<&'static str, NamedRule>,
     document: &Document,
     problems: &mut Vec<Problem>,
 ) {

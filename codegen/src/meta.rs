@@ -50,7 +50,7 @@ impl Meta {
         };
         let help = format!("`meta/{name}.schema.json` describes every key; editors show it as you type");
         validator
-            .iter_errors(&document.value)
+            .iter_errors(document.value)
             .flat_map(|error| said(&error))
             .map(|(at, message)| document.problem(at, message, help.as_str()))
             .collect()

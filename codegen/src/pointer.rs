@@ -4,8 +4,8 @@ use serde_json::Value;
 pub(crate) use tabellion_runtime::pointer::{push, tokens};
 
 /// Returns `pointer` extended by several tokens.
-pub(crate) fn walk(pointer: &str, tokens: &[String]) -> String {
-    tokens.iter().fold(pointer.to_string(), |pointer, token| push(&pointer, token))
+pub(crate) fn walk(pointer: &str, tokens: &[impl AsRef<str>]) -> String {
+    tokens.iter().fold(pointer.to_string(), |pointer, token| push(&pointer, token.as_ref()))
 }
 
 /// The subschema of the values that a pointer refers to.

@@ -57,7 +57,7 @@ pub(crate) const RULE: &[&str] = &[
 ];
 
 /// Removes the members of an object to which JSON pointers of one step lead.
-pub(crate) fn without_members(schema: &mut Value, pointers: &[String]) {
+pub(crate) fn without_members(schema: &mut Value, pointers: &[&str]) {
     for name in pointers.iter().filter_map(|pointer| tokens(pointer).next()) {
         if let Some(properties) = schema["properties"].as_object_mut() {
             properties.shift_remove(&name);

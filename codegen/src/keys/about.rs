@@ -7,35 +7,34 @@ use super::{Key, ToolOf};
 use crate::{
     changes::Changes,
     contract::{Contract, Tool},
-    leak::leaked,
 };
 
 /// The document that a contract was taken from.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Source {
     /// Its title.
-    pub document: String,
+    pub document: &'static str,
     /// Its version.
-    pub version: String,
+    pub version: &'static str,
     /// Its copy next to `contract.json`.
-    pub file: Option<String>,
+    pub file: Option<&'static str>,
 }
 
 /// A contract's names in Rust.
 #[derive(Debug, Clone, Deserialize)]
 pub struct RustNames {
     /// The generated module.
-    pub module: String,
+    pub module: &'static str,
     /// The trait that implementations implement.
     #[serde(rename = "trait")]
-    pub trait_name: String,
+    pub trait_name: &'static str,
 }
 
 pub(super) struct About;
 
 impl Key for About {
     fn compare(&self, changes: &mut Changes<'_>, old: &Contract, new: &Contract) {
-        let (before, after) = (&old.document.value, &new.document.value);
+        let (before, after) = (old.document.value, new.document.value);
         for key in ["title", "description", "source", "rust"] {
             if before[key] != after[key] {
                 changes.compatible(format!("`{key}` says something else"));
@@ -55,13 +54,13 @@ impl Key for About {
 
     fn fill(&self, contract: &Contract, table: &mut spec::ContractSpec) {
         let spec = &contract.spec;
-        table.id = leaked(&spec.contract);
-        table.version = leaked(&spec.version);
-        table.title = leaked(&spec.title);
+        table.id = spec.contract;
+        table.version = spec.version;
+        table.title = spec.title;
     }
 
     fn fill_tool(&self, tool: &Tool, entry: &mut spec::ToolSpec) {
-        entry.name = leaked(&tool.spec.name);
-        entry.description = leaked(&tool.spec.description);
+        entry.name = tool.spec.name;
+        entry.description = tool.spec.description;
     }
 }

@@ -13,7 +13,7 @@ use crate::{
     changes::Changes,
     contract::{Contract, Tool},
     document::Document,
-    leak::{constant, leaked, list, texts},
+    leak::{constant, list, texts},
     problem::Problem,
     rust::literal,
 };
@@ -22,7 +22,8 @@ use crate::{
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Auth {
     /// The roles by name.
-    pub roles: IndexMap<String, Role>,
+    #[serde(borrow)]
+    pub roles: IndexMap<&'static str, Role>,
 }
 
 /// A role, and the condition for having it.
@@ -152,20 +153,18 @@ impl Key for Callers {
 
 /// Returns the table of a contract's roles.
 fn table(contract: &Contract, auth: &Auth) -> spec::AuthSpec {
-    let roles = auth.roles.iter().map(|(name, role)| spec::RoleSpec {
-        name: leaked(name),
-        kind: role.kind,
-        scope: role.scope,
-    });
-    let resources = contract.spec.resources.iter().map(|resource| spec::ResourceRoles {
-        resource: leaked(&resource.name),
-        roles: texts(&resource.roles),
-    });
+    let roles =
+        auth.roles.iter().map(|(name, role)| spec::RoleSpec { name, kind: role.kind, scope: role.scope });
+    let resources = contract
+        .spec
+        .resources
+        .iter()
+        .map(|resource| spec::ResourceRoles { resource: resource.name, roles: texts(&resource.roles) });
     spec::AuthSpec { roles: list(roles), resources: list(resources) }
 }
 
 /// Returns a tool's own declaration; empty for a tool with operations, which have their own.
-pub(super) fn of_operation<'a>(tool: &Tool, said: &'a [String]) -> &'a [String] {
+pub(super) fn of_operation<'a>(tool: &Tool, said: &'a [&'static str]) -> &'a [&'static str] {
     if tool.spec.select.is_empty() { said } else { &[] }
 }
 
@@ -181,7 +180,7 @@ impl RoleLocation<'_> {
     pub(super) fn check(
         &self,
         auth: Option<&Auth>,
-        roles: &[String],
+        roles: &[&str],
         must_have: bool,
         problems: &mut Vec<Problem>,
     ) {
@@ -195,7 +194,7 @@ impl RoleLocation<'_> {
             }
             return;
         };
-        let all = || auth.roles.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
+        let all = || auth.roles.keys().copied().collect::<Vec<_>>().join(", ");
         if roles.is_empty() && must_have {
             let around = self.at.trim_end_matches("/roles");
             problems.push(self.document.problem(

@@ -6,7 +6,6 @@ use super::{Key, ToolOf};
 use crate::{
     changes::Changes,
     contract::{Contract, Side, Tool},
-    leak::leaked,
     lint::pointers::always_leads_to,
     problem::Problem,
 };
@@ -18,7 +17,7 @@ impl Key for Commit {
         // A change of rows is not a commit.
         for tool in contract.operations().filter(|_| contract.spec.rows.is_none()) {
             is_given(tool, problems);
-            if let (Some(commit), true) = (&tool.spec.commit, tool.spec.mutating) {
+            if let (Some(commit), true) = (tool.spec.commit, tool.spec.mutating) {
                 let output = tool.schema(Side::Output);
                 always_leads_to(output, commit, "string", &tool.document, "/commit", problems);
             }
@@ -32,7 +31,7 @@ impl Key for Commit {
     }
 
     fn fill_tool(&self, tool: &Tool, entry: &mut spec::ToolSpec) {
-        entry.commit = tool.spec.commit.as_deref().map(leaked);
+        entry.commit = tool.spec.commit;
     }
 }
 

@@ -4,48 +4,20 @@
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
 use tabellion_runtime::{
     schema::compile,
-    spec::{self, EffectKind},
+    spec::{self, Effect, EffectKind, When},
 };
 
 use super::{Key, ToolOf};
 use crate::{
     changes::Changes,
     contract::{Contract, Side, Tool},
-    leak::{leaked, list},
+    leak::list,
     lint::pointers::{always_leads_to, leads_to},
     problem::Problem,
     views,
 };
-
-/// An effect of a call on the document at the tool's path.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct Effect {
-    /// The kind of effect.
-    #[serde(rename = "effect")]
-    pub kind: EffectKind,
-    /// The condition on requests with this effect; `None` for all requests.
-    pub when: Option<When>,
-    /// JSON pointer to the text.
-    pub content: Option<String>,
-    /// JSON pointer to the heading in the request.
-    pub target: Option<String>,
-    /// JSON pointer to the id of a section in the request.
-    pub section: Option<String>,
-    /// JSON pointer to a section's place in the request.
-    pub position: Option<String>,
-}
-
-/// A condition on a request.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct When {
-    /// JSON pointer in the request to a string.
-    pub at: String,
-    /// The value of the string.
-    pub is: String,
-}
 
 pub(super) struct Effects;
 
@@ -68,22 +40,7 @@ impl Key for Effects {
     }
 
     fn fill_tool(&self, tool: &Tool, entry: &mut spec::ToolSpec) {
-        entry.effects = list(tool.spec.effects.iter().map(|effect| {
-            let [content, target, section, position] =
-                [&effect.content, &effect.target, &effect.section, &effect.position]
-                    .map(|pointer| pointer.as_deref().map(leaked));
-            spec::Effect {
-                kind: effect.kind,
-                when: effect
-                    .when
-                    .as_ref()
-                    .map(|When { at, is }| spec::When { at: leaked(at), is: leaked(is) }),
-                content,
-                target,
-                section,
-                position,
-            }
-        }));
+        entry.effects = list(tool.spec.effects.iter().copied());
     }
 }
 
@@ -128,7 +85,7 @@ fn kind(tool: &Tool, effect: &Effect, at: &str, problems: &mut Vec<Problem>) {
 
 fn texts(tool: &Tool, effect: &Effect, at: &str, problems: &mut Vec<Problem>) {
     let side = if effect.kind.reads() { Side::Output } else { Side::Input };
-    if let Some(content) = &effect.content {
+    if let Some(content) = effect.content {
         let at = format!("{at}/content");
         let kind = if effect.kind == EffectKind::AppendLine { "object" } else { "string" };
         let leads_to = match side {
@@ -138,9 +95,9 @@ fn texts(tool: &Tool, effect: &Effect, at: &str, problems: &mut Vec<Problem>) {
         leads_to(tool.schema(side), content, kind, &tool.document, &at, problems);
     }
     for (key, pointer, kind) in [
-        ("target", &effect.target, "string"),
-        ("section", &effect.section, "string"),
-        ("position", &effect.position, "integer"),
+        ("target", effect.target, "string"),
+        ("section", effect.section, "string"),
+        ("position", effect.position, "integer"),
     ] {
         if let Some(pointer) = pointer {
             let (input, at) = (tool.schema(Side::Input), format!("{at}/{key}"));
@@ -152,11 +109,11 @@ fn texts(tool: &Tool, effect: &Effect, at: &str, problems: &mut Vec<Problem>) {
 fn when(tool: &Tool, when: &When, at: &str, problems: &mut Vec<Problem>) {
     let input = tool.schema(Side::Input);
     let at_at = format!("{at}/when/at");
-    let Some(found) = leads_to(input, &when.at, "string", &tool.document, &at_at, problems) else {
+    let Some(found) = leads_to(input, when.at, "string", &tool.document, &at_at, problems) else {
         return;
     };
-    let possible = compile(&views::enforced(found.schema))
-        .map_or(true, |validator| validator.is_valid(&when.is.as_str().into()));
+    let possible =
+        compile(&views::enforced(found.schema)).map_or(true, |validator| validator.is_valid(&when.is.into()));
     if !possible {
         problems.push(tool.document.problem(
             format!("{at}/when/is"),
@@ -179,7 +136,7 @@ fn told_apart(tool: &Tool, problems: &mut Vec<Problem>) {
             (Some(when), Some(place)) if when.at != place.at => {
                 (format!("/effects/{i}/when/at"), format!("another effect of the tool tests `{}`", place.at))
             }
-            (Some(when), _) => match values.insert(&when.is, i) {
+            (Some(when), _) => match values.insert(when.is, i) {
                 None => continue,
                 Some(first) => (
                     format!("/effects/{i}/when/is"),
@@ -197,16 +154,16 @@ fn told_apart(tool: &Tool, problems: &mut Vec<Problem>) {
 
 /// Returns an effect in the words of a change.
 fn words(effect: &Effect) -> String {
-    let pointer = |name: &str, pointer: &Option<String>| {
-        pointer.as_ref().map_or_else(String::new, |pointer| format!(", {name} `{pointer}`"))
+    let pointer = |name: &str, pointer: Option<&str>| {
+        pointer.map_or_else(String::new, |pointer| format!(", {name} `{pointer}`"))
     };
     let when = effect
         .when
         .as_ref()
         .map_or_else(String::new, |when| format!(" where `{}` is `{}`", when.at, when.is));
-    let content = pointer("content", &effect.content);
-    let target = pointer("target", &effect.target);
-    let section = pointer("section", &effect.section);
-    let position = pointer("position", &effect.position);
+    let content = pointer("content", effect.content);
+    let target = pointer("target", effect.target);
+    let section = pointer("section", effect.section);
+    let position = pointer("position", effect.position);
     format!("`{}`{when}{content}{target}{section}{position}", effect.kind)
 }

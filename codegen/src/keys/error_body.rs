@@ -1,10 +1,9 @@
 //! `errorBody`, and `http` and `httpFor` of errors: the form of errors in results, and over HTTP.
 
-use serde::Deserialize;
 use serde_json::{Value, json};
 use tabellion_runtime::{
     schema::compile,
-    spec::{self, ErrorChannel, Severity},
+    spec::{self, ErrorBody, ErrorChannel, Severity},
 };
 
 use super::Key;
@@ -12,25 +11,10 @@ use crate::{
     algebra,
     changes::Changes,
     contract::{Contract, Side},
-    leak::{leaked, list},
+    leak::list,
     problem::Problem,
     views,
 };
-
-/// The names of the members of an error in a result.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct ErrorBody {
-    /// Member of the result that contains the object.
-    pub at: String,
-    /// The error's name.
-    pub code: String,
-    /// The message.
-    pub message: String,
-    /// Details for programs.
-    pub details: String,
-    /// The violations of gates.
-    pub violations: String,
-}
 
 pub(super) struct ErrorBodies;
 
@@ -55,7 +39,7 @@ impl Key for ErrorBodies {
                 "remove it, or set `errorChannel` to `result`",
             ));
         }
-        let members = [&body.code, &body.message, &body.details, &body.violations];
+        let members = [body.code, body.message, body.details, body.violations];
         for (i, name) in members.iter().enumerate() {
             if members[..i].contains(name) {
                 problems.push(contract.document.problem(
@@ -113,27 +97,21 @@ impl Key for ErrorBodies {
     }
 
     fn fill(&self, contract: &Contract, table: &mut spec::ContractSpec) {
-        table.error_body = contract.spec.error_body.as_ref().map(|body| spec::ErrorBody {
-            at: leaked(&body.at),
-            code: leaked(&body.code),
-            message: leaked(&body.message),
-            details: leaked(&body.details),
-            violations: leaked(&body.violations),
-        });
-        table.statuses = list(statuses(contract).map(|(error, reason, status)| spec::ErrorStatus {
-            error: leaked(error),
-            reason: reason.map(leaked),
-            status,
-        }));
+        table.error_body = contract.spec.error_body;
+        table.statuses = list(statuses(contract));
     }
 }
 
 /// Returns the statuses of all errors: each error's own, then those of its reasons.
-fn statuses(contract: &Contract) -> impl Iterator<Item = (&str, Option<&str>, u16)> {
-    contract.spec.errors.iter().flat_map(|(name, error)| {
-        let own = error.http.map(|status| (name.as_str(), None, status));
-        let for_reasons = error.http_for.iter();
-        let for_reasons = for_reasons.map(|(reason, status)| (name.as_str(), Some(reason.as_str()), *status));
+fn statuses(contract: &Contract) -> impl Iterator<Item = spec::ErrorStatus> {
+    contract.spec.errors.iter().flat_map(|(error, entry)| {
+        let own = entry.http.map(|status| spec::ErrorStatus { error, reason: None, status });
+        let for_reasons = entry.http_for.iter();
+        let for_reasons = for_reasons.map(|(reason, status)| spec::ErrorStatus {
+            error,
+            reason: Some(reason),
+            status: *status,
+        });
         own.into_iter().chain(for_reasons)
     })
 }
@@ -152,21 +130,21 @@ fn set(contract: &Contract, body: &ErrorBody) -> Value {
         "actionable": { "type": "string" },
         "clause": { "type": "string" },
     }));
-    closed(json!({ body.at.as_str(): closed(json!({
-        body.code.as_str(): { "enum": names },
-        body.message.as_str(): { "type": "string" },
-        body.details.as_str(): { "type": "object" },
-        body.violations.as_str(): { "type": "array", "items": violation },
+    closed(json!({ body.at: closed(json!({
+        body.code: { "enum": names },
+        body.message: { "type": "string" },
+        body.details: { "type": "object" },
+        body.violations: { "type": "array", "items": violation },
     })) }))
 }
 
 /// Returns a result with an error.
 fn sample(contract: &Contract, body: &ErrorBody) -> Value {
     let name = contract.spec.errors.keys().next();
-    json!({ body.at.as_str(): {
-        body.code.as_str(): name,
-        body.message.as_str(): "…",
-        body.details.as_str(): {},
-        body.violations.as_str(): [],
+    json!({ body.at: {
+        body.code: name,
+        body.message: "…",
+        body.details: {},
+        body.violations: [],
     } })
 }

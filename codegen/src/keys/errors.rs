@@ -9,7 +9,7 @@ use super::{Emitted, EmittedTool, Key, ToolOf};
 use crate::{
     changes::Changes,
     contract::{Contract, Tool},
-    leak::{leaked, list, texts},
+    leak::{list, texts},
     problem::Problem,
     rust::text,
 };
@@ -21,12 +21,12 @@ pub struct ErrorEntry {
     /// JSON-RPC code.
     pub code: i32,
     /// The error's default message.
-    pub message: String,
+    pub message: &'static str,
     /// HTTP status.
     pub http: Option<u16>,
     /// Other HTTP statuses, by the reason in the error's details.
     #[serde(default)]
-    pub http_for: IndexMap<String, u16>,
+    pub http_for: IndexMap<&'static str, u16>,
     /// The runtime's failures that become this error.
     #[serde(default)]
     pub failures: Vec<FailureKind>,
@@ -121,11 +121,11 @@ impl Key for Errors {
 
     fn fill(&self, contract: &Contract, table: &mut spec::ContractSpec) {
         table.error_channel = contract.spec.error_channel;
-        table.error_details = contract.spec.error_details.as_deref().map(leaked);
+        table.error_details = contract.spec.error_details;
         table.errors = list(contract.spec.errors.iter().map(|(name, error)| spec::ErrorSpec {
-            name: leaked(name),
+            name,
             code: error.code,
-            message: leaked(&error.message),
+            message: error.message,
         }));
     }
 

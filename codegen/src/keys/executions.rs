@@ -1,40 +1,10 @@
 //! `executions` and `sessions`: records of calls in addition to their changes.
 
 use quote::quote;
-use serde::Deserialize;
 use tabellion_runtime::{FailureKind, spec};
 
 use super::{Emitted, Key};
-use crate::{
-    changes::Changes,
-    contract::Contract,
-    leak::{constant, leaked},
-    problem::Problem,
-};
-
-/// The time for which executions are kept.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Executions {
-    /// Number of seconds that an execution is kept.
-    pub keep_seconds: u32,
-    /// Number of seconds that its result is kept.
-    pub result_seconds: u32,
-}
-
-/// The sessions of callers.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Sessions {
-    /// Maximum number of active sessions of one caller.
-    pub most: u32,
-    /// Age in seconds at which a session ends.
-    pub seconds: u32,
-    /// Seconds without a call after which a session ends.
-    pub idle_seconds: u32,
-    /// Name of the error for a session that is not active.
-    pub expired: String,
-}
+use crate::{changes::Changes, contract::Contract, leak::constant, problem::Problem};
 
 /// Failures of recording an execution.
 const OF_EXECUTIONS: [FailureKind; 2] = [FailureKind::Busy, FailureKind::Io];
@@ -100,7 +70,7 @@ impl Key for Calls {
                     "make it no more than `seconds`",
                 );
             }
-            if !spec.errors.contains_key(&sessions.expired) {
+            if !spec.errors.contains_key(sessions.expired) {
                 problem(
                     "/sessions/expired",
                     format!("there is no error `{}`", sessions.expired),
@@ -177,19 +147,7 @@ impl Key for Calls {
     }
 
     fn fill(&self, contract: &Contract, table: &mut spec::ContractSpec) {
-        table.executions = contract.spec.executions.map(|it| {
-            constant(spec::ExecutionsSpec {
-                keep_seconds: it.keep_seconds,
-                result_seconds: it.result_seconds,
-            })
-        });
-        table.sessions = contract.spec.sessions.as_ref().map(|it| {
-            constant(spec::SessionsSpec {
-                most: it.most,
-                seconds: it.seconds,
-                idle_seconds: it.idle_seconds,
-                expired: leaked(&it.expired),
-            })
-        });
+        table.executions = contract.spec.executions.map(constant);
+        table.sessions = contract.spec.sessions.map(constant);
     }
 }

@@ -1,25 +1,9 @@
 //! `guarantees`: the promises of an implementation. The conformance suite has a check of each.
 
-use serde::Deserialize;
-use tabellion_runtime::spec::{self, GuaranteeKind};
+use tabellion_runtime::spec;
 
 use super::Key;
-use crate::{
-    changes::Changes,
-    contract::Contract,
-    leak::{leaked, list},
-};
-
-/// A promise in the source document's words.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct Guarantee {
-    /// Stable id.
-    pub id: String,
-    /// The subject.
-    pub kind: Option<GuaranteeKind>,
-    /// The wording.
-    pub text: String,
-}
+use crate::{changes::Changes, contract::Contract, leak::list};
 
 pub(super) struct Guarantees;
 
@@ -46,10 +30,6 @@ impl Key for Guarantees {
     }
 
     fn fill(&self, contract: &Contract, table: &mut spec::ContractSpec) {
-        table.guarantees = list(contract.spec.guarantees.iter().map(|guarantee| spec::Guarantee {
-            id: leaked(&guarantee.id),
-            kind: guarantee.kind,
-            text: leaked(&guarantee.text),
-        }));
+        table.guarantees = list(contract.spec.guarantees.iter().copied());
     }
 }

@@ -38,7 +38,10 @@ mod workflows;
 use indexmap::IndexMap;
 use serde::Deserialize;
 use serde_json::Value;
-use tabellion_runtime::spec::{Annotations, Approval, ErrorChannel, ProvenanceUse};
+use tabellion_runtime::spec::{
+    Annotations, Approval, Effect, ErrorBody, ErrorChannel, ExecutionsSpec, GateMembers, Guarantee, LogSpec,
+    PathPolicy, Pending, PreviewPair, PromptSpec, ProvenanceUse, SessionsSpec,
+};
 
 pub(crate) use self::entities::{lint as lint_entities, operations as row_operations};
 pub(crate) use self::gates::resolve as resolve_gates;
@@ -49,39 +52,31 @@ pub(crate) use self::workflows::{methods as workflow_methods, type_names as work
 pub use self::{
     about::{RustNames, Source},
     auth::{Auth, Role},
-    effects::{Effect, When},
-    entities::{Entity, EntityFile, Rows, RowsOperation},
-    error_body::ErrorBody,
+    entities::{Entity, EntityFile, Rows},
     errors::ErrorEntry,
     examples::Example,
-    executions::{Executions, Sessions},
-    gates::{Clause, Gate, GateExample, GateMembers},
-    guarantees::Guarantee,
-    log::Log,
+    gates::{Clause, Gate, GateExample},
     modes::Modes,
     operations::{Operation, OperationSpec},
-    paths::PathPolicy,
-    previews::PreviewPair,
-    prompts::{Argument, Prompt},
-    provenance::{AlsoIf, MissingProvenance, Provenance, ProvenanceDefault, ProvenanceField},
+    provenance::{Provenance, ProvenanceDefault, ProvenanceField},
     rate_limits::RateLimit,
-    resources::{Resource, Variable},
+    resources::Resource,
     rest::{Endpoint, Rest},
     schemas::NamedRule,
-    workflows::{OneOrMore, Pending, State as WorkflowState, Task, Transition, Workflow},
+    workflows::Workflow,
 };
 /// The content of `contract.json`.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ContractSpec {
     /// Id, which is the folder's name.
-    pub contract: String,
+    pub contract: &'static str,
     /// Semantic version.
-    pub version: String,
+    pub version: &'static str,
     /// Name for people.
-    pub title: String,
+    pub title: &'static str,
     /// The contract's purpose.
-    pub description: Option<String>,
+    pub description: Option<&'static str>,
     /// The rows of the store, and their division into orgs.
     pub rows: Option<Rows>,
     /// The document that the contract was taken from.
@@ -94,9 +89,9 @@ pub struct ContractSpec {
     /// The channel by which errors reach clients.
     pub error_channel: ErrorChannel,
     /// Key in an error's data for the message about the case.
-    pub error_details: Option<String>,
+    pub error_details: Option<&'static str>,
     /// The error table, by name.
-    pub errors: IndexMap<String, ErrorEntry>,
+    pub errors: IndexMap<&'static str, ErrorEntry>,
     /// The object for errors in results.
     pub error_body: Option<ErrorBody>,
     /// The roles of callers.
@@ -105,10 +100,10 @@ pub struct ContractSpec {
     pub gate_members: Option<GateMembers>,
     /// Rules of conduct, by principle.
     #[serde(default)]
-    pub gates: IndexMap<String, Gate>,
+    pub gates: IndexMap<&'static str, Gate>,
     /// Clauses that tool files use by their id.
     #[serde(default)]
-    pub rules: IndexMap<String, NamedRule>,
+    pub rules: IndexMap<&'static str, NamedRule>,
     /// The promises of an implementation.
     #[serde(default)]
     pub guarantees: Vec<Guarantee>,
@@ -116,14 +111,14 @@ pub struct ContractSpec {
     #[serde(default)]
     pub previews: Vec<PreviewPair>,
     /// The location of the record of mutations.
-    pub log: Option<Log>,
+    pub log: Option<LogSpec>,
     /// Limits on the rate of calls, by the name under which tools share them.
     #[serde(default)]
-    pub rate_limits: IndexMap<String, RateLimit>,
+    pub rate_limits: IndexMap<&'static str, RateLimit>,
     /// The time for which executions are kept, if they are.
-    pub executions: Option<Executions>,
+    pub executions: Option<ExecutionsSpec>,
     /// The sessions of callers, if they have sessions.
-    pub sessions: Option<Sessions>,
+    pub sessions: Option<SessionsSpec>,
     /// The endpoints over REST.
     pub rest: Option<Rest>,
     /// The modes of operation.
@@ -132,15 +127,15 @@ pub struct ContractSpec {
     pub provenance: Option<Provenance>,
     /// The workflows by id.
     #[serde(default)]
-    pub workflows: IndexMap<String, Workflow>,
+    pub workflows: IndexMap<&'static str, Workflow>,
     /// Names of the tools in wire order.
-    pub tools: Vec<String>,
+    pub tools: Vec<&'static str>,
     /// The resources in wire order.
     #[serde(default)]
     pub resources: Vec<Resource>,
     /// The prompts in wire order.
     #[serde(default)]
-    pub prompts: Vec<Prompt>,
+    pub prompts: Vec<PromptSpec>,
 }
 
 /// The content of a tool file.
@@ -148,54 +143,54 @@ pub struct ContractSpec {
 #[serde(rename_all = "camelCase")]
 pub struct ToolSpec {
     /// Name on the wire.
-    pub name: String,
+    pub name: &'static str,
     /// Description on the wire.
-    pub description: String,
+    pub description: &'static str,
     /// Hints for clients.
     pub annotations: Annotations,
     /// JSON pointers to the strings in the request that choose the operation.
     #[serde(default)]
-    pub select: Vec<String>,
+    pub select: Vec<&'static str>,
     /// The reasons why combinations of values have no operation.
     #[serde(default)]
-    pub refused: IndexMap<String, String>,
+    pub refused: IndexMap<&'static str, &'static str>,
     /// True if a call makes a commit.
     #[serde(default)]
     pub mutating: bool,
     /// JSON pointer to the path in the request.
-    pub path: Option<String>,
+    pub path: Option<&'static str>,
     /// The folder below which the path lies.
-    pub path_in: Option<String>,
+    pub path_in: Option<&'static str>,
     /// The permitted paths.
     pub paths: Option<PathPolicy>,
     /// JSON pointer to the commit in the response, unless there is no place for it.
-    pub commit: Option<String>,
+    pub commit: Option<&'static str>,
     /// The marks of a response whose change waits for a decision.
     pub pending: Option<Pending>,
     /// The approval by a person that the change needs, if any.
     pub approval: Option<Approval>,
     /// Name of its rate limit.
-    pub rate_limit: Option<String>,
+    pub rate_limit: Option<&'static str>,
     /// Names of the roles that may call it. For a tool with operations, the default for each operation.
     #[serde(default)]
-    pub roles: Vec<String>,
+    pub roles: Vec<&'static str>,
     /// Names of its gates, likewise.
     #[serde(default)]
-    pub gates: Vec<String>,
+    pub gates: Vec<&'static str>,
     /// These gates, in the contract's form.
     #[serde(skip)]
-    pub passed: IndexMap<String, Gate>,
+    pub passed: IndexMap<&'static str, Gate>,
     /// Words by which clients can group it.
     #[serde(default)]
-    pub tags: Vec<String>,
+    pub tags: Vec<&'static str>,
     /// Names of the modes in which it may be called.
     #[serde(default)]
-    pub modes: Vec<String>,
+    pub modes: Vec<&'static str>,
     /// Its use of the provenance of calls.
     pub provenance: Option<ProvenanceUse>,
     /// Names of the errors that the tool can return.
     #[serde(default)]
-    pub errors: Vec<String>,
+    pub errors: Vec<&'static str>,
     /// The effects of calls on the document at `path`.
     #[serde(default)]
     pub effects: Vec<Effect>,

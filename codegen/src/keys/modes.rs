@@ -9,7 +9,7 @@ use super::{Emitted, Key, ToolOf};
 use crate::{
     changes::Changes,
     contract::{Contract, Tool},
-    leak::{constant, leaked, texts},
+    leak::{constant, texts},
     pointer,
     problem::Problem,
     rust::literal,
@@ -20,19 +20,19 @@ use crate::{
 #[serde(rename_all = "camelCase")]
 pub struct Modes {
     /// Names of the modes.
-    pub names: Vec<String>,
+    pub names: Vec<&'static str>,
     /// The environment variable that sets it.
-    pub env: Option<String>,
+    pub env: Option<&'static str>,
     /// The HTTP header that sets it.
-    pub header: Option<String>,
+    pub header: Option<&'static str>,
     /// The modes if none is set: for `lines` and for `http`.
-    pub default: IndexMap<String, String>,
+    pub default: IndexMap<&'static str, &'static str>,
     /// Name of the error for both refusals.
-    pub error: String,
+    pub error: &'static str,
     /// The message of a tool in a mode that excludes it.
-    pub refused: String,
+    pub refused: &'static str,
     /// The message of every tool in an unknown mode.
-    pub unknown: String,
+    pub unknown: &'static str,
 }
 
 /// Names of the transports in `default`.
@@ -125,7 +125,7 @@ impl Key for OperationModes {
                 changes.breaking(format!("it may no longer be called in mode `{mode}`"));
             }
         }
-        let is_old = |mode: &&String| {
+        let is_old = |mode: &&&str| {
             let names = old.contract.spec.modes.as_ref().map(|modes| &modes.names);
             names.is_some_and(|names| names.contains(mode))
         };
@@ -163,13 +163,13 @@ impl Key for OperationModes {
 fn table(modes: &Modes) -> spec::ModesSpec {
     spec::ModesSpec {
         names: texts(&modes.names),
-        env: modes.env.as_deref().map(leaked),
-        header: modes.header.as_deref().map(leaked),
-        lines: leaked(&modes.default[LINES]),
-        http: leaked(&modes.default[HTTP]),
-        error: leaked(&modes.error),
-        refused: leaked(&modes.refused),
-        unknown: leaked(&modes.unknown),
+        env: modes.env,
+        header: modes.header,
+        lines: modes.default[LINES],
+        http: modes.default[HTTP],
+        error: modes.error,
+        refused: modes.refused,
+        unknown: modes.unknown,
     }
 }
 

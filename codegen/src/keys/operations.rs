@@ -8,10 +8,10 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use tabellion_runtime::{
     pointer::tokens,
-    spec::{self, Annotations, Approval},
+    spec::{self, Annotations, Approval, Effect, PathPolicy, Pending},
 };
 
-use super::{EmittedTool, Example, Key, PathPolicy, Pending, ToolSpec, effects::Effect};
+use super::{EmittedTool, Example, Key, ToolSpec};
 use crate::{
     algebra,
     contract::{Contract, Side, Tool},
@@ -28,11 +28,11 @@ pub struct Operation {
     /// Name of the file.
     pub name: String,
     /// The tool's selectors.
-    pub select: Vec<String>,
+    pub select: Vec<&'static str>,
     /// The values of the selectors.
-    pub is: Vec<String>,
+    pub is: Vec<&'static str>,
     /// JSON pointers to members of its requests that those of other operations with these values lack.
-    pub has: Vec<String>,
+    pub has: Vec<&'static str>,
 }
 
 /// The content of an operation file. All but `is`, `has`, `request` and `response` are keys of tools.
@@ -40,34 +40,34 @@ pub struct Operation {
 #[serde(rename_all = "camelCase")]
 pub struct OperationSpec {
     /// Its description; by default the tool's.
-    pub description: Option<String>,
+    pub description: Option<&'static str>,
     /// The values of the tool's selectors.
-    pub is: Vec<String>,
+    pub is: Vec<&'static str>,
     /// Members that distinguish it from another operation with the same values.
     #[serde(default)]
-    pub has: Vec<String>,
+    pub has: Vec<&'static str>,
     /// True if it changes data.
     pub mutating: bool,
     /// JSON pointer to the path in the request.
-    pub path: Option<String>,
+    pub path: Option<&'static str>,
     /// The folder below which the path lies.
-    pub path_in: Option<String>,
+    pub path_in: Option<&'static str>,
     /// The permitted paths.
     pub paths: Option<PathPolicy>,
     /// JSON pointer to the commit in the response.
-    pub commit: Option<String>,
+    pub commit: Option<&'static str>,
     /// The marks of a response whose change waits for a decision.
     pub pending: Option<Pending>,
     /// The approval by a person that the change needs, if any.
     pub approval: Option<Approval>,
     /// Name of its rate limit.
-    pub rate_limit: Option<String>,
+    pub rate_limit: Option<&'static str>,
     /// Names of the roles that may call it, if not those of the tool.
-    pub roles: Option<Vec<String>>,
+    pub roles: Option<Vec<&'static str>>,
     /// Names of its gates, if not those of the tool.
-    pub gates: Option<Vec<String>>,
+    pub gates: Option<Vec<&'static str>>,
     /// Names of the errors that it can return.
-    pub errors: Vec<String>,
+    pub errors: Vec<&'static str>,
     /// The effects of calls on the document at `path`.
     #[serde(default)]
     pub effects: Vec<Effect>,
@@ -86,8 +86,8 @@ impl OperationSpec {
         let operation =
             Operation { name: name.into(), select: tool.select.clone(), is: self.is, has: self.has };
         let spec = ToolSpec {
-            name: tool.name.clone(),
-            description: self.description.unwrap_or_else(|| tool.description.clone()),
+            name: tool.name,
+            description: self.description.unwrap_or(tool.description),
             annotations: Annotations { read_only: !self.mutating, ..tool.annotations },
             select: vec![],
             refused: Default::default(),
@@ -133,7 +133,7 @@ fn narrowed(wire: &Value, operation: &Operation, request: &Value) -> Value {
     for (name, is) in names(&operation.select).zip(&operation.is) {
         let mut selector = property(&name).cloned().unwrap_or_default();
         selector.retain(|key, _| matches!(key.as_str(), "type" | "description" | "title"));
-        selector.insert("const".into(), is.as_str().into());
+        selector.insert("const".into(), (*is).into());
         properties.insert(name.clone(), selector.into());
         required.push(name.into());
     }
@@ -240,7 +240,7 @@ fn either(one: Value, other: Value) -> Vec<Value> {
 }
 
 /// Returns the names of members of a request, from JSON pointers of one step.
-fn names(pointers: &[String]) -> impl Iterator<Item = String> {
+fn names(pointers: &[&'static str]) -> impl Iterator<Item = String> {
     pointers.iter().filter_map(|pointer| tokens(pointer).next())
 }
 
@@ -302,15 +302,14 @@ pub(crate) fn lint_selectors(contract: &Contract, problems: &mut Vec<Problem>) {
 }
 
 /// Returns the values of each selector.
-fn values(tool: &Tool, problems: &mut Vec<Problem>) -> Option<Vec<Vec<String>>> {
+fn values<'a>(tool: &'a Tool, problems: &mut Vec<Problem>) -> Option<Vec<Vec<&'a str>>> {
     let input = tool.schema(Side::Input);
     let required = input["required"].as_array();
     let mut found = vec![];
     for (i, pointer) in tool.spec.select.iter().enumerate() {
         let name = tokens(pointer).next().unwrap_or_default();
         let values = input["properties"][&name]["enum"].as_array();
-        let values: Vec<String> =
-            values.into_iter().flatten().filter_map(|value| value.as_str().map(String::from)).collect();
+        let values: Vec<_> = values.into_iter().flatten().filter_map(Value::as_str).collect();
         let is_required = required.is_some_and(|names| names.iter().any(|it| *it == name));
         let message = if values.is_empty() {
             format!("`{pointer}` is no enum of strings")
@@ -327,7 +326,7 @@ fn values(tool: &Tool, problems: &mut Vec<Problem>) -> Option<Vec<Vec<String>>> 
 }
 
 /// Checks one operation against its tool.
-fn part(tool: &Tool, part: &Tool, values: &[Vec<String>], problems: &mut Vec<Problem>) {
+fn part(tool: &Tool, part: &Tool, values: &[Vec<&str>], problems: &mut Vec<Problem>) {
     let (document, Some(operation)) = (&part.document, &part.operation) else {
         return;
     };
@@ -393,7 +392,7 @@ fn told_apart(tool: &Tool, problems: &mut Vec<Problem>) {
     }
 }
 
-fn refused(tool: &Tool, values: &[Vec<String>], problems: &mut Vec<Problem>) {
+fn refused(tool: &Tool, values: &[Vec<&str>], problems: &mut Vec<Problem>) {
     for refused in tool.spec.refused.keys() {
         let is: Vec<_> = refused.split(' ').collect();
         let is_possible = is.len() == values.len()

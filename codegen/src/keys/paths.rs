@@ -1,26 +1,17 @@
 //! `path`, `pathIn` and `paths`: the location of the path in a request, and the permitted paths.
 
-use serde::Deserialize;
-use tabellion_runtime::{FailureKind, spec};
+use tabellion_runtime::{
+    FailureKind,
+    spec::{self, PathPolicy},
+};
 
 use super::{Key, ToolOf};
 use crate::{
     changes::Changes,
     contract::{Contract, Side, Tool},
-    leak::{leaked, texts},
     lint::pointers::leads_to,
     problem::Problem,
 };
-
-/// Globs over the segments of paths.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct PathPolicy {
-    /// Permitted paths.
-    pub allow: Vec<String>,
-    /// Denied paths, even if `allow` permits them.
-    #[serde(default)]
-    pub deny: Vec<String>,
-}
 
 pub(super) struct Paths;
 
@@ -41,7 +32,7 @@ impl Key for Paths {
 
     fn compare_tool(&self, changes: &mut Changes<'_>, old: ToolOf<'_>, new: ToolOf<'_>) {
         let (old, new) = (&old.tool.spec, &new.tool.spec);
-        policies(changes, old.paths.as_ref(), new.paths.as_ref());
+        policies(changes, old.paths, new.paths);
         if old.path_in != new.path_in {
             changes.breaking("its paths are relative to a different folder");
         }
@@ -51,19 +42,15 @@ impl Key for Paths {
     }
 
     fn fill_tool(&self, tool: &Tool, entry: &mut spec::ToolSpec) {
-        entry.path = tool.spec.path.as_deref().map(leaked);
-        entry.path_in = tool.spec.path_in.as_deref().map(leaked);
-        entry.paths = tool
-            .spec
-            .paths
-            .as_ref()
-            .map(|policy| spec::PathPolicy { allow: texts(&policy.allow), deny: texts(&policy.deny) });
+        entry.path = tool.spec.path;
+        entry.path_in = tool.spec.path_in;
+        entry.paths = tool.spec.paths;
     }
 }
 
 fn tool(tool: &Tool, problems: &mut Vec<Problem>) {
     let spec = &tool.spec;
-    if let Some(path) = &spec.path {
+    if let Some(path) = spec.path {
         let input = tool.schema(Side::Input);
         leads_to(input, path, "string", &tool.document, "/path", problems);
     }
@@ -76,7 +63,7 @@ fn tool(tool: &Tool, problems: &mut Vec<Problem>) {
             ));
         }
     }
-    if let Some(folder) = &spec.path_in
+    if let Some(folder) = spec.path_in
         && let Some(problem) = folder.strip_suffix('/').map_or(Some("it must end in `/`"), unplain)
     {
         problems.push(tool.document.problem(
@@ -91,7 +78,7 @@ fn tool(tool: &Tool, problems: &mut Vec<Problem>) {
 }
 
 fn globs(tool: &Tool, policy: &PathPolicy, problems: &mut Vec<Problem>) {
-    for (key, globs) in [("allow", &policy.allow), ("deny", &policy.deny)] {
+    for (key, globs) in [("allow", policy.allow), ("deny", policy.deny)] {
         for (i, glob) in globs.iter().enumerate() {
             let mixed = glob.split('/').any(|segment| segment != "**" && segment.contains("**"));
             let problem = if mixed { Some("`**` must be a whole segment") } else { unplain(glob) };
@@ -128,7 +115,7 @@ fn unplain(path: &str) -> Option<&'static str> {
 
 /// Compares policies: a permitted path must stay permitted. Globs are compared as text: the paths that a different glob permits can't be
 /// derived from it.
-fn policies(changes: &mut Changes<'_>, old: Option<&PathPolicy>, new: Option<&PathPolicy>) {
+fn policies(changes: &mut Changes<'_>, old: Option<PathPolicy>, new: Option<PathPolicy>) {
     let (old, new) = match (old, new) {
         (None, None) => return,
         (None, Some(_)) => return changes.breaking("some paths are no longer permitted"),

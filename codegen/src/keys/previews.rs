@@ -1,29 +1,17 @@
 //! `previews`: pairs of tools, of which one shows the effect of the other beforehand.
 
-use serde::Deserialize;
-use tabellion_runtime::spec;
+use tabellion_runtime::spec::{self, PreviewPair};
 
 use super::Key;
 use crate::{
     algebra,
     changes::Changes,
     contract::{Contract, Side, Tool},
-    leak::{leaked, list},
+    leak::list,
     lint::pointers::{leads_to, named},
     problem::Problem,
     sample, views,
 };
-
-/// `preview` shows the effect of `applies`.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct PreviewPair {
-    /// The tool that shows the effect.
-    pub preview: String,
-    /// JSON pointer to the diff in its response.
-    pub diff: String,
-    /// The tool that has the effect.
-    pub applies: String,
-}
 
 pub(super) struct Previews;
 
@@ -31,11 +19,11 @@ impl Key for Previews {
     fn lint(&self, contract: &Contract, problems: &mut Vec<Problem>) {
         for (i, pair) in contract.spec.previews.iter().enumerate() {
             let at = format!("/previews/{i}");
-            let preview = named(contract, &pair.preview, &format!("{at}/preview"), problems);
-            let applies = named(contract, &pair.applies, &format!("{at}/applies"), problems);
+            let preview = named(contract, pair.preview, &format!("{at}/preview"), problems);
+            let applies = named(contract, pair.applies, &format!("{at}/applies"), problems);
             if let Some(tool) = preview {
                 let (output, at_diff) = (tool.schema(Side::Output), format!("{at}/diff"));
-                leads_to(output, &pair.diff, "string", &contract.document, &at_diff, problems);
+                leads_to(output, pair.diff, "string", &contract.document, &at_diff, problems);
                 mutates(contract, tool, false, &format!("{at}/preview"), problems);
             }
             if let Some(tool) = applies {
@@ -69,11 +57,7 @@ impl Key for Previews {
     }
 
     fn fill(&self, contract: &Contract, table: &mut spec::ContractSpec) {
-        table.previews = list(contract.spec.previews.iter().map(|pair| spec::PreviewPair {
-            preview: leaked(&pair.preview),
-            diff: leaked(&pair.diff),
-            applies: leaked(&pair.applies),
-        }));
+        table.previews = list(contract.spec.previews.iter().copied());
     }
 }
 
@@ -93,7 +77,7 @@ fn mutates(contract: &Contract, tool: &Tool, expected: bool, at: &str, problems:
 
 /// Returns the difference between the requests of the two tools, if there is one.
 fn difference(contract: &Contract, pair: &PreviewPair) -> Option<String> {
-    let (preview, applies) = (contract.tool(&pair.preview)?, contract.tool(&pair.applies)?);
+    let (preview, applies) = (contract.tool(pair.preview)?, contract.tool(pair.applies)?);
     let shown = views::enforced(preview.schema(Side::Input));
     let done = views::enforced(applies.schema(Side::Input));
     if shown == done {
@@ -103,7 +87,7 @@ fn difference(contract: &Contract, pair: &PreviewPair) -> Option<String> {
         return None;
     }
     let tools = [preview, applies];
-    let (preview, applies) = (&pair.preview, &pair.applies);
+    let (preview, applies) = (pair.preview, pair.applies);
     Some(if let Some(example) = sample::between(Side::Input, &done, &shown, tools) {
         format!("`{applies}` accepts requests that `{preview}` rejects, such as {example}")
     } else if let Some(example) = sample::between(Side::Input, &shown, &done, tools) {

@@ -2,54 +2,27 @@
 
 use proc_macro2::{Literal, TokenStream};
 use quote::quote;
-use serde::Deserialize;
-use tabellion_runtime::{spec, template::placeholders};
+use tabellion_runtime::{
+    spec::{self, PromptSpec},
+    template::placeholders,
+};
 
 use super::{Emitted, Key, lookups};
 use crate::{
     changes::Changes,
     contract::Contract,
-    leak::{leaked, list},
+    leak::list,
     names,
     problem::Problem,
     rust::{literal, text},
 };
-
-/// A text for a model, made from a template.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct Prompt {
-    /// Name on the wire.
-    pub name: String,
-    /// Description on the wire.
-    pub description: String,
-    /// The arguments that a client may supply.
-    #[serde(default)]
-    pub arguments: Vec<Argument>,
-    /// The source document's text, with placeholders in braces.
-    pub template: String,
-}
-
-/// An argument of a prompt.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct Argument {
-    /// Name on the wire.
-    pub name: String,
-    /// Description on the wire.
-    pub description: String,
-    /// True if the prompt needs it.
-    #[serde(default)]
-    pub required: bool,
-    /// True if values can be offered.
-    #[serde(default)]
-    pub completes: bool,
-}
 
 pub(super) struct Prompts;
 
 impl Key for Prompts {
     fn lint_with_schemas(&self, contract: &Contract, problems: &mut Vec<Problem>) {
         for (i, prompt) in contract.spec.prompts.iter().enumerate() {
-            if !prompt.arguments.is_empty() && placeholders(&prompt.template).is_empty() {
+            if !prompt.arguments.is_empty() && placeholders(prompt.template).is_empty() {
                 problems.push(contract.document.problem(
                     format!("/prompts/{i}/arguments"),
                     "the template has no placeholder, so the prompt ignores its arguments",
@@ -80,7 +53,7 @@ impl Key for Prompts {
             return Emitted::default();
         }
         let count = Literal::usize_unsuffixed(prompts.len());
-        let specs = prompts.iter().map(|prompt| literal::expression(&entry(prompt)));
+        let specs = prompts.iter().map(literal::expression);
         let mut methods = vec![get(prompts)];
         if prompts.iter().any(|prompt| completing(prompt).next().is_some()) {
             methods.push(complete(prompts));
@@ -99,54 +72,39 @@ impl Key for Prompts {
     }
 
     fn fill(&self, contract: &Contract, table: &mut spec::ContractSpec) {
-        table.prompts = list(contract.spec.prompts.iter().map(entry));
-    }
-}
-
-/// Returns a prompt's entry in the table.
-fn entry(prompt: &Prompt) -> spec::PromptSpec {
-    spec::PromptSpec {
-        name: leaked(&prompt.name),
-        description: leaked(&prompt.description),
-        arguments: list(prompt.arguments.iter().map(|argument| spec::ArgumentSpec {
-            name: leaked(&argument.name),
-            description: leaked(&argument.description),
-            required: argument.required,
-            completes: argument.completes,
-        })),
-        template: leaked(&prompt.template),
+        table.prompts = list(contract.spec.prompts.iter().copied());
     }
 }
 
 /// Compares arguments: a valid request must stay valid.
-fn prompt(changes: &mut Changes<'_>, old: &Prompt, new: &Prompt) {
-    let name = &old.name;
+fn prompt(changes: &mut Changes<'_>, old: &PromptSpec, new: &PromptSpec) {
+    let name = old.name;
     let of = |argument: &str| format!("argument `{argument}` of prompt `{name}`");
-    for before in &old.arguments {
+    for before in old.arguments {
         let Some(after) = new.arguments.iter().find(|after| after.name == before.name) else {
-            changes.breaking(format!("{} was removed", of(&before.name)));
+            changes.breaking(format!("{} was removed", of(before.name)));
             continue;
         };
         match (before.required, after.required) {
-            (false, true) => changes.breaking(format!("{} is required now", of(&before.name))),
-            (true, false) => changes.compatible(format!("{} is no longer required", of(&before.name))),
+            (false, true) => changes.breaking(format!("{} is required now", of(before.name))),
+            (true, false) => changes.compatible(format!("{} is no longer required", of(before.name))),
             _ => {}
         }
         lookups::compare_completion(
             changes,
-            &of(&before.name),
-            (before.completes, before.description.as_str()),
-            (after.completes, after.description.as_str()),
+            &of(before.name),
+            (before.completes, before.description),
+            (after.completes, after.description),
         );
     }
-    for after in &new.arguments {
+    for after in new.arguments {
         if old.arguments.iter().any(|before| before.name == after.name) {
             continue;
         }
         if after.required {
-            changes.breaking(format!("{} was added and is required", of(&after.name)));
+            changes.breaking(format!("{} was added and is required", of(after.name)));
         } else {
-            changes.compatible(format!("{} was added", of(&after.name)));
+            changes.compatible(format!("{} was added", of(after.name)));
         }
     }
     if old.description != new.description {
@@ -157,16 +115,16 @@ fn prompt(changes: &mut Changes<'_>, old: &Prompt, new: &Prompt) {
     }
 }
 
-fn signature(prompt: &Prompt) -> TokenStream {
+fn signature(prompt: &PromptSpec) -> TokenStream {
     let docs = text::docs(&format!(
         "Prompt: {}\n\nReturns the values of the placeholders; the runtime renders the text.",
         prompt.description
     ));
-    let method = text::ident(&names::prompt_method(&prompt.name));
-    let [arguments, values] = names::prompt(&prompt.name).map(|name| text::ident(&name));
+    let method = text::ident(&names::prompt_method(prompt.name));
+    let [arguments, values] = names::prompt(prompt.name).map(|name| text::ident(&name));
     let completions = completing(prompt).map(|argument| {
         let what = format!("argument `{argument}` of prompt `{}`", prompt.name);
-        lookups::completion_signature(&prompt.name, argument, &what)
+        lookups::completion_signature(prompt.name, argument, &what)
     });
     quote! {
         #docs
@@ -180,11 +138,11 @@ fn signature(prompt: &Prompt) -> TokenStream {
 }
 
 /// Returns the types of a prompt's arguments and of its template's missing values.
-fn types(prompt: &Prompt) -> [TokenStream; 2] {
-    let [arguments, values] = names::prompt(&prompt.name).map(|name| text::ident(&name));
+fn types(prompt: &PromptSpec) -> [TokenStream; 2] {
+    let [arguments, values] = names::prompt(prompt.name).map(|name| text::ident(&name));
     let fields = prompt.arguments.iter().map(|argument| {
         let kind = if argument.required { quote!(String) } else { quote!(Option<String>) };
-        let (docs, field) = (text::docs(&argument.description), field(&argument.name, &kind));
+        let (docs, field) = (text::docs(argument.description), field(argument.name, &kind));
         quote!(#docs #field)
     });
     let about = text::docs(&format!("The arguments of prompt `{}`.", prompt.name));
@@ -196,7 +154,7 @@ fn types(prompt: &Prompt) -> [TokenStream; 2] {
             #(#fields,)*
         }
     };
-    let fields = placeholders(&prompt.template);
+    let fields = placeholders(prompt.template);
     let fields = fields.into_iter().map(|name| field(name, &quote!(String)));
     let about = text::docs(&format!("The placeholder values of prompt `{}`.", prompt.name));
     let values = quote! {
@@ -218,10 +176,10 @@ pub(super) fn field(wire: &str, kind: &TokenStream) -> TokenStream {
 }
 
 /// Returns the method of `impl Contract` that finds a prompt by its name.
-fn get(prompts: &[Prompt]) -> TokenStream {
+fn get(prompts: &[PromptSpec]) -> TokenStream {
     let prompts = prompts.iter().enumerate();
     let arms = prompts.map(|(i, prompt)| {
-        let (name, i) = (&prompt.name, Literal::usize_unsuffixed(i));
+        let (name, i) = (prompt.name, Literal::usize_unsuffixed(i));
         let method = text::ident(&names::prompt_method(name));
         quote! {
             #name => resources_and_prompts::prompt(
@@ -243,10 +201,10 @@ fn get(prompts: &[Prompt]) -> TokenStream {
 }
 
 /// Returns the method of `impl Contract` that finds an argument by its name.
-fn complete(prompts: &[Prompt]) -> TokenStream {
-    let arms = prompts.iter().flat_map(|prompt| {
-        completing(prompt).map(|argument| lookups::completion_arm(&prompt.name, argument))
-    });
+fn complete(prompts: &[PromptSpec]) -> TokenStream {
+    let arms = prompts
+        .iter()
+        .flat_map(|prompt| completing(prompt).map(|argument| lookups::completion_arm(prompt.name, argument)));
     let signature = quote! {
         fn complete<'a>(
             &'a self,
@@ -261,7 +219,7 @@ fn complete(prompts: &[Prompt]) -> TokenStream {
     lookups::method(&signature, None, &named, &arms, &otherwise)
 }
 
-fn completing(prompt: &Prompt) -> impl Iterator<Item = &str> {
+fn completing(prompt: &PromptSpec) -> impl Iterator<Item = &str> {
     let arguments = prompt.arguments.iter().filter(|argument| argument.completes);
-    arguments.map(|argument| argument.name.as_str())
+    arguments.map(|argument| argument.name)
 }

@@ -14,7 +14,7 @@ use super::{Emitted, Key, State, ToolOf};
 use crate::{
     changes::Changes,
     contract::{Contract, Tool},
-    leak::{leaked, list},
+    leak::list,
     pointer,
     problem::Problem,
     rust::text,
@@ -58,7 +58,7 @@ impl Key for RateLimits {
             }
         }
         for tool in contract.operations() {
-            if let Some(name) = &tool.spec.rate_limit
+            if let Some(name) = tool.spec.rate_limit
                 && !limits.contains_key(name)
             {
                 problems.push(tool.document.problem(
@@ -152,7 +152,7 @@ impl Key for RateLimits {
         let limits = contract.spec.rate_limits.iter();
         table.rate_limits = list(limits.filter_map(|(name, limit)| {
             Some(spec::RateLimit {
-                name: leaked(name),
+                name,
                 calls: NonZeroU32::new(limit.calls)?,
                 seconds: limit.seconds,
                 per: limit.per,
@@ -161,17 +161,17 @@ impl Key for RateLimits {
     }
 
     fn fill_tool(&self, tool: &Tool, entry: &mut spec::ToolSpec) {
-        entry.rate_limit = tool.spec.rate_limit.as_deref().map(leaked);
+        entry.rate_limit = tool.spec.rate_limit;
     }
 }
 
 /// Returns true if `tool` has the limit `name`.
 fn shares(tool: &Tool, name: &str) -> bool {
-    tool.spec.rate_limit.as_deref() == Some(name)
+    tool.spec.rate_limit == Some(name)
 }
 
 /// Returns the limit of a tool and its name.
-fn limit(of: ToolOf<'_>) -> Option<(&str, RateLimit)> {
-    let name = of.tool.spec.rate_limit.as_ref()?;
+fn limit(of: ToolOf<'_>) -> Option<(&'static str, RateLimit)> {
+    let name = of.tool.spec.rate_limit?;
     Some((name, *of.contract.spec.rate_limits.get(name)?))
 }

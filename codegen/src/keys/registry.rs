@@ -14,7 +14,7 @@ use super::{
 use crate::{
     changes::Changes,
     contract::{Contract, Side, Tool},
-    leak::{leaked, list, schema, texts},
+    leak::{list, schema, texts},
     names,
     rust::text::{self, Texts},
 };
@@ -61,8 +61,8 @@ impl Key for Tools {
             changes.compatible("the order of the tools changed");
         }
         for before in &old.tools {
-            let mut changes = changes.of_tool(&before.spec.name);
-            let Some(after) = new.tool(&before.spec.name) else {
+            let mut changes = changes.of_tool(before.spec.name);
+            let Some(after) = new.tool(before.spec.name) else {
                 changes.breaking("the tool was removed");
                 continue;
             };
@@ -81,8 +81,8 @@ impl Key for Tools {
             }
         }
         for after in &new.tools {
-            if old.tool(&after.spec.name).is_none() {
-                changes.of_tool(&after.spec.name).compatible("the tool was added");
+            if old.tool(after.spec.name).is_none() {
+                changes.of_tool(after.spec.name).compatible("the tool was added");
             }
         }
     }
@@ -133,10 +133,12 @@ impl Key for Tools {
         }
         entry.operations = Some(spec::Operations {
             select: texts(&tool.spec.select),
-            refused: list(tool.spec.refused.iter().map(|(is, why)| spec::RefusedValues {
-                is: list(is.split(' ').map(leaked)),
-                why: leaked(why),
-            })),
+            refused: list(
+                tool.spec
+                    .refused
+                    .iter()
+                    .map(|(is, why)| spec::RefusedValues { is: list(is.split(' ')), why }),
+            ),
             all: list(tool.parts.iter().map(self::entry)),
         });
     }
@@ -169,14 +171,14 @@ pub(crate) fn emitted_parts(tool: &Tool) -> Option<TokenStream> {
 }
 
 fn parts_name(tool: &Tool) -> Ident {
-    format_ident!("{}_PARTS", names::constant(&tool.spec.name))
+    format_ident!("{}_PARTS", names::constant(tool.spec.name))
 }
 
 /// Returns the most frequent values of fields among a tool's operations.
 fn shared(tool: &Tool) -> [TokenStream; 2] {
-    let usual = |list: fn(&Tool) -> &Vec<String>| {
+    let usual = |list: fn(&Tool) -> &Vec<&'static str>| {
         let lists = || tool.parts.iter().map(list);
-        let count = |wanted: &&Vec<String>| lists().filter(|list| list == wanted).count();
+        let count = |wanted: &&Vec<&'static str>| lists().filter(|list| list == wanted).count();
         lists().rev().max_by_key(count).cloned().unwrap_or_default()
     };
     let (errors, roles) = (usual(|part| &part.spec.errors), usual(|part| &part.spec.roles));
@@ -251,7 +253,7 @@ fn compare_operations(changes: &mut Changes<'_>, old: ToolOf<'_>, new: ToolOf<'_
 }
 
 /// Returns true if the names in both lists are in the same order.
-fn same_order(before: &[String], after: &[String]) -> bool {
+fn same_order(before: &[&str], after: &[&str]) -> bool {
     let kept = before.iter().filter(|name| after.contains(name));
     kept.eq(after.iter().filter(|name| before.contains(name)))
 }

@@ -2,13 +2,16 @@
 
 use proc_macro2::{Literal, TokenStream};
 use quote::quote;
-use tabellion_runtime::{spec, uri_template::UriTemplate};
+use tabellion_runtime::{
+    spec::{self, ArgumentSpec},
+    uri_template::UriTemplate,
+};
 
-use super::{Emitted, Key, Resource, Variable, lookups, prompts::field, resources};
+use super::{Emitted, Key, Resource, lookups, prompts::field, resources};
 use crate::{
     changes::Changes,
     contract::Contract,
-    leak::{leaked, list},
+    leak::list,
     names,
     problem::Problem,
     rust::{literal, text},
@@ -17,13 +20,13 @@ use crate::{
 pub(super) struct ResourceTemplates;
 
 /// Returns the resources with a template, each with its index among all resources.
-fn templates(contract: &Contract) -> Vec<(usize, &Resource, &str)> {
+fn templates(contract: &Contract) -> Vec<(usize, &Resource, &'static str)> {
     let all = contract.spec.resources.iter().enumerate();
-    all.filter_map(|(i, resource)| Some((i, resource, resource.uri_template.as_deref()?))).collect()
+    all.filter_map(|(i, resource)| Some((i, resource, resource.uri_template?))).collect()
 }
 
 /// Returns true if a URI must have the variable.
-fn is_required(template: &str, variable: &Variable) -> bool {
+fn is_required(template: &str, variable: &ArgumentSpec) -> bool {
     let parsed = UriTemplate::parse(template);
     parsed.is_ok_and(|parsed| parsed.variables().any(|(name, required)| name == variable.name && required))
 }
@@ -33,8 +36,8 @@ impl Key for ResourceTemplates {
         let mut parsed: Vec<(&str, UriTemplate)> = vec![];
         for (i, resource) in contract.spec.resources.iter().enumerate() {
             let (key, text) = match &resource.uri_template {
-                Some(template) => ("uriTemplate", template.as_str()),
-                None => ("uri", resource.uri.as_str()),
+                Some(template) => ("uriTemplate", *template),
+                None => ("uri", resource.uri),
             };
             let at = format!("/resources/{i}/{key}");
             let template = match UriTemplate::parse(text) {
@@ -162,8 +165,8 @@ fn compare(changes: &mut Changes<'_>, old: &Resource, new: &Resource) {
         lookups::compare_completion(
             changes,
             &words,
-            (before.completes, before.description.as_str()),
-            (after.completes, after.description.as_str()),
+            (before.completes, before.description),
+            (after.completes, after.description),
         );
     }
 }
@@ -179,13 +182,13 @@ fn only_adds_to_query(old: &str, new: &str) -> bool {
 }
 
 /// Returns the entries of a template's variables in the table.
-fn described(resource: &Resource, template: &str) -> &'static [spec::ArgumentSpec] {
-    list(resource.variables.iter().map(|variable| spec::ArgumentSpec {
-        name: leaked(&variable.name),
-        description: leaked(&variable.description),
-        required: is_required(template, variable),
-        completes: variable.completes,
-    }))
+fn described(resource: &Resource, template: &str) -> &'static [ArgumentSpec] {
+    list(
+        resource
+            .variables
+            .iter()
+            .map(|variable| ArgumentSpec { required: is_required(template, variable), ..*variable }),
+    )
 }
 
 fn declaration(contract: &Contract, i: usize, resource: &Resource, template: &str) -> TokenStream {
@@ -196,11 +199,11 @@ fn declaration(contract: &Contract, i: usize, resource: &Resource, template: &st
 
 /// Returns the type of the variables of a URI.
 fn arguments(resource: &Resource, template: &str) -> TokenStream {
-    let name = text::ident(&names::variables(&resource.name));
+    let name = text::ident(&names::variables(resource.name));
     let docs = text::docs(&format!("The variables of `{template}`."));
     let fields = resource.variables.iter().map(|variable| {
         let kind = if is_required(template, variable) { quote!(String) } else { quote!(Option<String>) };
-        let (docs, field) = (text::docs(&variable.description), field(&variable.name, &kind));
+        let (docs, field) = (text::docs(variable.description), field(variable.name, &kind));
         quote!(#docs #field)
     });
     quote! {
@@ -215,12 +218,12 @@ fn arguments(resource: &Resource, template: &str) -> TokenStream {
 
 fn signature(resource: &Resource, template: &str) -> TokenStream {
     let docs = text::docs(&format!("Resources `{template}`: {}", resource.description));
-    let [read, version] = names::resource_methods(&resource.name).map(|name| text::ident(&name));
-    let response = text::ident(&names::resource(&resource.name));
-    let variables = text::ident(&names::variables(&resource.name));
+    let [read, version] = names::resource_methods(resource.name).map(|name| text::ident(&name));
+    let response = text::ident(&names::resource(resource.name));
+    let variables = text::ident(&names::variables(resource.name));
     let completions = resource.variables.iter().filter(|variable| variable.completes).map(|variable| {
         let what = format!("`{}` of `{template}`", variable.name);
-        lookups::completion_signature(&resource.name, &variable.name, &what)
+        lookups::completion_signature(resource.name, variable.name, &what)
     });
     quote! {
         #docs
@@ -291,7 +294,7 @@ fn methods(contract: &Contract, templates: &[(usize, &Resource, &str)]) -> Vec<T
     ];
     let completions = templates.iter().flat_map(|(_, resource, _)| {
         let completing = resource.variables.iter().filter(|variable| variable.completes);
-        completing.map(|variable| lookups::completion_arm(&resource.name, &variable.name))
+        completing.map(|variable| lookups::completion_arm(resource.name, variable.name))
     });
     let completions: Vec<_> = completions.collect();
     if !completions.is_empty() {

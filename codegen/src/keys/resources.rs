@@ -6,55 +6,43 @@ use proc_macro2::{Literal, TokenStream};
 use quote::quote;
 use serde::Deserialize;
 use serde_json::Value;
-use tabellion_runtime::spec;
+use tabellion_runtime::spec::{self, ArgumentSpec};
 
 use super::{Emitted, Example, Key, examples::judge, lookups};
 use crate::{
     algebra,
     changes::Changes,
     contract::{Authored, Contract},
-    leak::{self, leaked, list},
+    leak::{self, list},
     names,
     problem::Problem,
     rust::{schemas, text},
     views,
 };
 
-/// A variable of a URI template.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct Variable {
-    /// Name in the template.
-    pub name: String,
-    /// Description for people.
-    pub description: String,
-    /// True if values can be offered.
-    #[serde(default)]
-    pub completes: bool,
-}
-
 /// Data that a client can read as a whole.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Resource {
     /// Name on the wire.
-    pub name: String,
+    pub name: &'static str,
     /// URI on the wire; empty if there is a template instead.
     #[serde(default)]
-    pub uri: String,
+    pub uri: &'static str,
     /// Template of the URIs, for a family of resources.
-    pub uri_template: Option<String>,
-    /// The variables of the template.
+    pub uri_template: Option<&'static str>,
+    /// The variables of the template, as if none were required.
     #[serde(default)]
-    pub variables: Vec<Variable>,
+    pub variables: Vec<ArgumentSpec>,
     /// Name for people.
-    pub title: String,
+    pub title: &'static str,
     /// Description on the wire.
-    pub description: String,
+    pub description: &'static str,
     /// Media type of the text.
-    pub mime_type: String,
+    pub mime_type: &'static str,
     /// Names of the roles that may read it.
     #[serde(default)]
-    pub roles: Vec<String>,
+    pub roles: Vec<&'static str>,
     /// The source document's schema of the text, which is JSON, and `x-*` keys.
     pub schema: Value,
     /// Texts that are checked when code is generated.
@@ -102,7 +90,7 @@ impl Key for Resources {
             return Emitted::default();
         }
         let count = Literal::usize_unsuffixed(resources.len());
-        let specs = resources.iter().map(|(i, resource)| declaration(contract, *i, &resource.uri));
+        let specs = resources.iter().map(|(i, resource)| declaration(contract, *i, resource.uri));
         Emitted {
             fields: quote!(resources: &RESOURCES,),
             items: vec![quote! {
@@ -117,7 +105,7 @@ impl Key for Resources {
 
     fn fill(&self, contract: &Contract, table: &mut spec::ContractSpec) {
         let resources = fixed(contract).into_iter();
-        table.resources = list(resources.map(|(i, resource)| entry(contract, i, &resource.uri)));
+        table.resources = list(resources.map(|(i, resource)| entry(contract, i, resource.uri)));
     }
 }
 
@@ -156,14 +144,14 @@ fn resource(changes: &mut Changes<'_>, old: &Resource, new: &Resource) {
 }
 
 /// Returns the entry of a resource, or of a family of resources, in the table.
-pub(super) fn entry(contract: &Contract, i: usize, uri: &str) -> spec::ResourceSpec {
+pub(super) fn entry(contract: &Contract, i: usize, uri: &'static str) -> spec::ResourceSpec {
     let resource = &contract.spec.resources[i];
     spec::ResourceSpec {
-        name: leaked(&resource.name),
-        uri: leaked(uri),
-        title: leaked(&resource.title),
-        description: leaked(&resource.description),
-        mime_type: leaked(&resource.mime_type),
+        name: resource.name,
+        uri,
+        title: resource.title,
+        description: resource.description,
+        mime_type: resource.mime_type,
         schema: leak::schema(&contract.resource_schema(i)),
     }
 }
@@ -186,8 +174,8 @@ pub(super) fn declaration(contract: &Contract, i: usize, uri: &str) -> TokenStre
 
 fn signature(resource: &Resource) -> TokenStream {
     let docs = text::docs(&format!("Resource `{}`: {}", resource.uri, resource.description));
-    let [read, version] = names::resource_methods(&resource.name).map(|name| text::ident(&name));
-    let response = text::ident(&names::resource(&resource.name));
+    let [read, version] = names::resource_methods(resource.name).map(|name| text::ident(&name));
+    let response = text::ident(&names::resource(resource.name));
     quote! {
         #docs
         fn #read(&self, cx: &ReadCx<'_>) -> impl Future<Output = Result<#response, ToolError>> + Send;

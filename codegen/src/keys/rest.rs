@@ -7,12 +7,13 @@ use super::Key;
 use crate::{
     changes::Changes,
     contract::Contract,
-    leak::{leaked, list, texts},
+    leak::{list, texts},
     problem::Problem,
 };
 
 /// The contract over REST.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(bound(deserialize = "'de: 'static"))]
 pub struct Rest {
     /// The endpoints.
     pub endpoints: Vec<Endpoint>,
@@ -24,15 +25,15 @@ pub struct Endpoint {
     /// Method of its requests.
     pub method: RestMethod,
     /// Path below the contract's.
-    pub path: String,
+    pub path: &'static str,
     /// The operation.
     pub is: RestOperation,
     /// The roles that may call it, if it belongs to no tool.
     #[serde(default)]
-    pub roles: Vec<String>,
+    pub roles: Vec<&'static str>,
     /// The roles that may also see other callers' data.
     #[serde(default)]
-    pub others: Vec<String>,
+    pub others: Vec<&'static str>,
 }
 
 impl Endpoint {
@@ -141,7 +142,7 @@ impl Key for RestFace {
     fn compare(&self, changes: &mut Changes<'_>, old: &Contract, new: &Contract) {
         let (before, after) = (endpoints(old), endpoints(new));
         let find = |endpoints: &[Endpoint], wanted: &Endpoint| {
-            let key = |it: &Endpoint| (it.method, it.path.clone(), it.is, it.others.clone());
+            let key = |it: &Endpoint| (it.method, it.path, it.is, it.others.clone());
             endpoints.iter().find(|it| key(it) == key(wanted)).cloned()
         };
         for endpoint in before {
@@ -170,7 +171,7 @@ impl Key for RestFace {
     fn fill(&self, contract: &Contract, table: &mut spec::ContractSpec) {
         table.rest = list(endpoints(contract).iter().map(|endpoint| RestEndpoint {
             method: endpoint.method,
-            path: leaked(&endpoint.path),
+            path: endpoint.path,
             is: endpoint.is,
             others: texts(&endpoint.others),
         }));

@@ -22,7 +22,7 @@ use crate::{
 #[derive(Debug, Clone, Deserialize)]
 pub struct NamedRule {
     /// Message for a violation.
-    pub message: String,
+    pub message: &'static str,
     /// The condition on values.
     pub schema: Value,
 }

@@ -35,7 +35,7 @@ fn table(contract: &Contract, problems: &mut Vec<Problem>) {
         }
         for (name, _) in names {
             problems.push(contract.document.problem(
-                pointer::walk("/errors", &[name.clone(), "failures".into()]),
+                pointer::walk("/errors", &[name, "failures"]),
                 format!("failure `{kind}` has an error already"),
                 "a failure becomes exactly one error: remove it from one of the two",
             ));
@@ -55,7 +55,7 @@ fn tool(contract: &Contract, tool: &Tool, problems: &mut Vec<Problem>) {
         let Some(error) = contract.error_for(*kind) else {
             continue;
         };
-        if !tool.spec.errors.iter().any(|declared| declared == error) {
+        if !tool.spec.errors.contains(&error) {
             problems.push(tool.document.problem(
                 "/errors",
                 format!("failure `{kind}` becomes `{error}`, which the tool does not declare"),

@@ -63,11 +63,11 @@ const ERROR_FUNCTIONS: &[&str] = &["answer", "clone", "eq", "fmt", "from", "into
 pub(super) fn contract(contract: &Contract, problems: &mut Vec<Problem>) {
     let document = &contract.document;
     let rust = &contract.spec.rust;
-    if names::is_keyword(&rust.module) {
+    if names::is_keyword(rust.module) {
         let message = format!("`{}` is a word of Rust", rust.module);
         problems.push(document.problem("/rust/module", message, "choose another name"));
     }
-    taken(&rust.trait_name, document, "/rust/trait", problems);
+    taken(rust.trait_name, document, "/rust/trait", problems);
 
     methods_and_roots(contract, problems);
     let mut variants = Names::new("variant", document);
@@ -133,10 +133,10 @@ fn methods_and_roots(contract: &Contract, problems: &mut Vec<Problem>) {
         let mut fields = Names::new("field", document);
         for (j, variable) in resource.variables.iter().enumerate() {
             let at = format!("/resources/{i}/variables/{j}/name");
-            fields.add(names::value_name(&variable.name), &variable.name, at.clone(), problems);
+            fields.add(names::value_name(variable.name), variable.name, at.clone(), problems);
             if variable.completes {
-                let method = names::completion_method(name, &variable.name);
-                methods.add(method, &variable.name, at, problems);
+                let method = names::completion_method(name, variable.name);
+                methods.add(method, variable.name, at, problems);
             }
         }
     }
@@ -149,10 +149,10 @@ fn methods_and_roots(contract: &Contract, problems: &mut Vec<Problem>) {
         let mut fields = Names::new("field", document);
         for (j, argument) in prompt.arguments.iter().enumerate() {
             let at = format!("{at}/arguments/{j}/name");
-            fields.add(names::value_name(&argument.name), &argument.name, at.clone(), problems);
+            fields.add(names::value_name(argument.name), argument.name, at.clone(), problems);
             if argument.completes {
-                let method = names::completion_method(name, &argument.name);
-                methods.add(method, &argument.name, at, problems);
+                let method = names::completion_method(name, argument.name);
+                methods.add(method, argument.name, at, problems);
             }
         }
     }
@@ -163,14 +163,14 @@ fn parts(schema: &Value, at: &str, document: &Document, problems: &mut Vec<Probl
     if let Some(properties) = schema["properties"].as_object() {
         let mut fields = Names::new("field", document);
         for name in properties.keys() {
-            let at = pointer::walk(at, &["properties".into(), name.clone()]);
+            let at = pointer::walk(at, &["properties", name]);
             fields.add(names::value_name(name), name, at, problems);
         }
     }
     if let Some(values) = schema.as_object().and_then(schema::string_enum) {
         let mut variants = Names::new("variant", document);
         for (i, value) in values.into_iter().enumerate() {
-            let at = pointer::walk(at, &["enum".into(), i.to_string()]);
+            let at = pointer::walk(at, &["enum", &i.to_string()]);
             variants.add(names::type_name(value), value, at, problems);
         }
     }
@@ -184,7 +184,7 @@ pub(super) fn types(contract: &Contract, types: &Types, problems: &mut Vec<Probl
     for authored in contract.schemas() {
         type_names(authored.schema, &authored.at, authored.document, problems);
     }
-    let trait_name = &contract.spec.rust.trait_name;
+    let trait_name = contract.spec.rust.trait_name;
     let document = &contract.document;
     if types.definitions.contains_key(trait_name) || types.aliases.contains_key(trait_name) {
         let message = format!("`{trait_name}` is also a type of this contract");
@@ -197,17 +197,17 @@ pub(super) fn types(contract: &Contract, types: &Types, problems: &mut Vec<Probl
         problems.push(document.problem("/provenance", message, "choose another `x-rust-name`"));
     }
     for tool in contract.tools.iter().filter(|tool| !tool.spec.select.is_empty()) {
-        let name = names::tool_trait(&tool.spec.name);
-        if types.definitions.contains_key(&name) || types.aliases.contains_key(&name) || name == *trait_name {
+        let name = names::tool_trait(tool.spec.name);
+        if types.definitions.contains_key(&name) || types.aliases.contains_key(&name) || name == trait_name {
             let message = format!("`{name}` is the trait of this tool and another part of the contract");
             problems.push(tool.document.problem("/name", message, "choose another `x-rust-name`"));
         }
     }
     for (i, prompt) in contract.spec.prompts.iter().enumerate() {
-        for name in names::prompt(&prompt.name) {
+        for name in names::prompt(prompt.name) {
             if types.definitions.contains_key(&name)
                 || types.aliases.contains_key(&name)
-                || name == *trait_name
+                || name == trait_name
             {
                 let message =
                     format!("`{name}` is a type of this prompt and of another part of the contract");
@@ -217,7 +217,7 @@ pub(super) fn types(contract: &Contract, types: &Types, problems: &mut Vec<Probl
         }
     }
     for (i, resource) in contract.spec.resources.iter().enumerate() {
-        let name = names::variables(&resource.name);
+        let name = names::variables(resource.name);
         let is_taken = types.definitions.contains_key(&name) || types.aliases.contains_key(&name);
         if resource.uri_template.is_some() && is_taken {
             let message = format!("`{name}` is a type of this resource and of another part of the contract");
@@ -269,7 +269,7 @@ pub(super) fn modules(contracts: &[Contract]) -> Vec<Problem> {
     let mut modules: BTreeMap<&str, &str> = BTreeMap::new();
     for contract in contracts {
         let module = &contract.spec.rust.module;
-        if let Some(first) = modules.insert(module, &contract.spec.contract) {
+        if let Some(first) = modules.insert(module, contract.spec.contract) {
             problems.push(contract.document.problem(
                 "/rust/module",
                 format!("`{module}` is also the module of contract `{first}`"),

@@ -53,7 +53,7 @@ enum Role {
 /// Checks the rules and the clauses of gates that `contract.json` declares.
 pub(super) fn named_rules(contract: &Contract, problems: &mut Vec<Problem>) {
     for (id, rule) in &contract.spec.rules {
-        let at = pointer::walk("/rules", &[id.clone(), "schema".into()]);
+        let at = pointer::walk("/rules", &[id, "schema"]);
         Check::new(&contract.document, problems).root(&rule.schema, &at, Role::Rule);
     }
     for (gate, it) in &contract.spec.gates {

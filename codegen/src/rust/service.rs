@@ -14,7 +14,7 @@ use crate::{
 /// trait includes.
 pub(super) fn traits(contract: &Contract, trait_name: &Ident, keys: &[Emitted]) -> Vec<TokenStream> {
     let parts = contract.tools.iter().filter(|tool| has_trait(tool));
-    let name = |tool: &Tool| format_ident!("{}", names::tool_trait(&tool.spec.name));
+    let name = |tool: &Tool| format_ident!("{}", names::tool_trait(tool.spec.name));
     let supers: Vec<Ident> = parts.clone().map(name).collect();
     let rest = if supers.is_empty() {
         "the tools, one method each"

@@ -4,18 +4,23 @@
 //! some system treats as the same. A path with an empty segment, `.` or `..` never matches and is therefore not permitted. The existence of
 //! a path, and the targets of symbolic links, are the [`Store`](crate::Store)'s subject.
 
+use serde::Deserialize;
+
 use crate::{
     failure::{Failure, FailureKind},
+    spec::read::list,
     text::{composed, folded},
 };
 
 /// The permitted paths, as globs over segments: `*` matches any characters of one segment, a segment `**` any number of
 /// segments.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub struct PathPolicy {
     /// Permitted paths.
+    #[serde(borrow, deserialize_with = "list")]
     pub allow: &'static [&'static str],
     /// Denied paths, including everything below them; they override `allow`.
+    #[serde(default, deserialize_with = "list")]
     pub deny: &'static [&'static str],
 }
 

@@ -12,7 +12,7 @@ use crate::{
     caller::KnownCaller,
     failure::{Failure, FailureKind},
     identity::{Identity, PersonNames},
-    spec::{AUTHOR, Outcome, StateKind, TransitionSpec, Unless, WorkflowSpec},
+    spec::{AUTHOR, Outcome, TransitionSpec, Unless, WorkflowSpec},
 };
 
 /// Name of the event that starts an instance, in its history.
@@ -222,10 +222,7 @@ impl Instance {
 
     /// Returns its outcome; `None` if it has not ended, or is in an unknown state.
     pub fn outcome(&self, spec: &WorkflowSpec) -> Option<Outcome> {
-        match spec.state(&self.state)?.kind {
-            StateKind::Final(outcome) => Some(outcome),
-            StateKind::Task(_) => None,
-        }
+        spec.state(&self.state)?.kind.outcome()
     }
 }
 
@@ -267,9 +264,9 @@ pub fn transition(
         version: instance.version,
         state: instance.state.clone(),
     })?;
-    let StateKind::Task(task) = state.kind else {
+    if state.kind.outcome().is_some() {
         return Err(Refusal::Ended { state: state.name });
-    };
+    }
     let transition = spec.from(state.name).find(|transition| transition.on == event.on).ok_or_else(|| {
         Refusal::NotReady {
             on: event.on.into(),
@@ -283,16 +280,12 @@ pub fn transition(
         None if event.tool.is_some() => return Err(Refusal::ByDecision { on }),
         _ => {}
     }
-    let needs = match (transition.roles, transition.by) {
-        ([], None) => task.roles,
-        (roles, _) => roles,
-    };
+    let needs = transition.roles_from(state.kind);
     let has = |role: &&str| (*role == AUTHOR && instance.is_by(actor)) || actor.roles.contains(role);
     if !needs.is_empty() && !needs.iter().any(has) {
         return Err(Refusal::Role { on, needs });
     }
-    let is_decision = transition.by.is_none() && transition.roles.is_empty();
-    if task.not_by_author && is_decision && instance.bars(actor) {
+    if transition.bars_author(state.kind) && instance.bars(actor) {
         return Err(Refusal::Author { on });
     }
     let is_given = |member: &&str| match event.given.get(*member) {

@@ -29,7 +29,7 @@ pub(super) fn contracts(changes: &mut Changes<'_>, old: &Contract, new: &Contrac
         }
     }
     for after in &new.entities {
-        if old.entity(&after.file.name).is_none() {
+        if old.entity(after.file.name).is_none() {
             changes.compatible(format!("entity `{}` was added", after.file.name));
         }
     }

@@ -6,20 +6,17 @@ use indexmap::IndexMap;
 use serde_json::{Map, Value, json};
 use tabellion_runtime::{
     FailureKind,
-    spec::{Action, FilterBy, ListFilter, RowOperation},
+    spec::{Action, Copied, FilterBy, ListFilter, RowOperation},
 };
 
 use super::{
-    read::{
-        ActionOf, Entity, EntityFile, Field, FieldOf, FilterOf, OperationsOf, OtherFilter, RowsOperation,
-        action,
-    },
+    read::{ActionOf, Entity, EntityFile, Field, FilterOf, OperationsOf, OtherFilter, action},
     schema::{sample, value},
     table::assignments,
 };
 use crate::{
     contract::{ContractSpec, Example, OperationSpec, Tool, ToolSpec},
-    leak::{leaked, texts},
+    leak::{leaked, list, texts},
     lint::pointers::article,
 };
 
@@ -28,7 +25,7 @@ const LIMITS: (u64, u64) = (100, 1_000);
 
 /// Returns the operations of `tool` that follow from the entities.
 pub(crate) fn operations(contract: &ContractSpec, entities: &[Entity], tool: &ToolSpec) -> Vec<Tool> {
-    let fields = entities.iter().map(|entity| (&entity.file.name, &entity.file.fields));
+    let fields = entities.iter().map(|entity| (entity.file.name, &entity.file.fields));
     let fields_of = fields.collect();
     let made = entities.iter().flat_map(|entity| of_entity(contract, &fields_of, entity, tool));
     made.collect()
@@ -61,7 +58,7 @@ fn of_entity(
 }
 
 /// The fields of each entity, by its name.
-type FieldsOf<'a> = BTreeMap<&'a String, &'a IndexMap<String, Field>>;
+type FieldsOf<'a> = BTreeMap<&'static str, &'a IndexMap<&'static str, Field>>;
 
 /// The sources of an operation.
 struct Whole<'a> {
@@ -70,7 +67,7 @@ struct Whole<'a> {
     entity: &'a EntityFile,
     operations: &'a OperationsOf,
     tool: &'a ToolSpec,
-    word: &'a str,
+    word: &'static str,
     action: Action,
     of: &'a ActionOf,
 }
@@ -80,8 +77,8 @@ impl Whole<'_> {
         let resource = self.resource();
         let request = self.request();
         let spec = OperationSpec {
-            description: Some(self.description()),
-            is: vec![self.word.into(), resource.into()],
+            description: Some(leaked(&self.description())),
+            is: vec![self.word, resource],
             has: vec![],
             mutating: self.is_mutating(),
             path: None,
@@ -99,15 +96,15 @@ impl Whole<'_> {
             response: self.response(),
             effects: vec![],
         };
-        let name = self.of.name.clone();
-        let name = name.unwrap_or_else(|| format!("{}-{}", self.word, resource.replace('_', "-")));
+        let usual = || format!("{}-{}", self.word, resource.replace('_', "-"));
+        let name = self.of.name.map_or_else(usual, str::to_owned);
         let mut tool = spec.into_tool(&name, entity.document.clone(), self.tool);
-        tool.rows = Some(RowsOperation { run: self.run() });
+        tool.rows = Some(self.run());
         tool
     }
 
-    fn resource(&self) -> &str {
-        self.operations.resource.as_deref().unwrap_or(&self.entity.name)
+    fn resource(&self) -> &'static str {
+        self.operations.resource.unwrap_or(self.entity.name)
     }
 
     fn is_mutating(&self) -> bool {
@@ -115,8 +112,8 @@ impl Whole<'_> {
     }
 
     fn description(&self) -> String {
-        if let Some(description) = &self.of.description {
-            return description.clone();
+        if let Some(description) = self.of.description {
+            return description.into();
         }
         let name = self.entity.name.replace('_', " ");
         match self.action {
@@ -126,12 +123,12 @@ impl Whole<'_> {
     }
 
     /// Returns the members of the request outside of the data, by the field with their value.
-    fn arguments(&self) -> IndexMap<String, String> {
+    fn arguments(&self) -> IndexMap<&'static str, &'static str> {
         let mut arguments = IndexMap::new();
         if self.names_row() && !self.operations.key_in_data {
             for field in &self.entity.key {
                 let member = self.operations.key.get(field).unwrap_or(field);
-                arguments.insert(field.clone(), member.clone());
+                arguments.insert(*field, *member);
             }
             arguments.extend(self.of.or_by.clone());
         }
@@ -146,10 +143,10 @@ impl Whole<'_> {
     }
 
     /// Returns true if a request must have the argument for this field.
-    fn is_required(&self, field: &String) -> bool {
-        let names_row = self.names_row() && self.entity.key.contains(field) && self.of.or_by.is_empty();
+    fn is_required(&self, field: &str) -> bool {
+        let names_row = self.names_row() && self.entity.key.contains(&field) && self.of.or_by.is_empty();
         let required = self.operations.required.iter().chain(&self.of.required);
-        names_row || required.into_iter().any(|name| name == field)
+        names_row || required.into_iter().any(|name| *name == field)
     }
 
     fn has_data(&self) -> bool {
@@ -167,34 +164,34 @@ impl Whole<'_> {
     fn run(&self) -> RowOperation {
         let (default, most) = (self.of.default.unwrap_or(LIMITS.0), self.of.most.unwrap_or(LIMITS.1));
         RowOperation {
-            entity: leaked(&self.entity.name),
+            entity: self.entity.name,
             action: self.action,
-            data: self.has_data().then(|| leaked(&self.operations.data)),
-            arguments: crate::leak::list(pairs(&self.arguments())),
-            limit: self.of.limit.as_deref().map(leaked),
+            data: self.has_data().then_some(self.operations.data),
+            arguments: list(self.arguments().into_iter().map(|(field, member)| (member, field))),
+            limit: self.of.limit,
             limits: (default.min(most), most),
-            after: self.of.after.as_deref().map(leaked),
-            answer: self.of.answer.as_deref().map(leaked),
+            after: self.of.after,
+            answer: self.of.answer,
             resource: self
                 .operations
                 .names_resource
-                .then(|| leaked(self.resource()))
+                .then(|| self.resource())
                 .filter(|_| matches!(self.action, Action::List | Action::Delete)),
             set: assignments(&self.of.set),
             fields: texts(&self.of.fields),
             key_in_data: self.has_key_in_data(),
-            filters: crate::leak::list(self.of.filters.iter().map(|(member, filter)| ListFilter {
-                member: leaked(member),
+            filters: list(self.of.filters.iter().map(|(member, filter)| ListFilter {
+                member,
                 by: match filter {
                     FilterOf::Field(_) => FilterBy::Value(texts(filter.fields())),
                     FilterOf::Other(OtherFilter::Either(fields)) => FilterBy::Value(texts(fields)),
-                    FilterOf::Other(OtherFilter::Item(field)) => FilterBy::Item(leaked(field)),
+                    FilterOf::Other(OtherFilter::Item(field)) => FilterBy::Item(field),
                     FilterOf::Other(OtherFilter::Words(fields)) => FilterBy::Words(texts(fields)),
                 },
             })),
-            filters_in: self.of.filters_in.as_deref().map(leaked),
-            after_by: self.of.after_by.as_deref().map(leaked),
-            wildcard: self.of.wildcard.as_deref().map(leaked),
+            filters_in: self.of.filters_in,
+            after_by: self.of.after_by,
+            wildcard: self.of.wildcard,
         }
     }
 
@@ -202,24 +199,24 @@ impl Whole<'_> {
         let mut properties = Map::new();
         let mut required: Vec<Value> = vec![];
         for (field, member) in self.arguments() {
-            if self.is_required(&field) {
-                required.push(member.as_str().into());
+            if self.is_required(field) {
+                required.push(member.into());
             }
-            properties.insert(member, self.argument(&field));
+            properties.insert(member.into(), self.argument(field));
         }
         if self.has_data() {
-            let (data, schema) = (&self.operations.data, self.data());
+            let (data, schema) = (self.operations.data, self.data());
             let can_lack = schema["required"].as_array().is_none_or(Vec::is_empty);
             if !can_lack || schema["minProperties"].is_u64() {
-                required.push(data.as_str().into());
+                required.push(data.into());
             }
-            properties.insert(data.clone(), schema);
+            properties.insert(data.into(), schema);
         }
         let filters = self.filters();
-        match &self.of.filters_in {
+        match self.of.filters_in {
             Some(member) => {
                 let closed = json!({ "properties": filters, "additionalProperties": false });
-                properties.insert(member.clone(), closed);
+                properties.insert(member.into(), closed);
             }
             None => properties.extend(filters.into_iter().map(|(member, schema)| {
                 // The tool's schema has its type.
@@ -231,7 +228,7 @@ impl Whole<'_> {
             })),
         }
         let org = self.contract.rows.as_ref();
-        let org = org.and_then(|rows| rows.org.as_ref()?.argument.clone());
+        let org = org.and_then(|rows| rows.org?.argument);
         let org = org.filter(|org| self.tool.input_schema["properties"].get(org).is_some());
         if let Some(org) = org {
             properties.entry(org).or_insert_with(|| json!({}));
@@ -264,18 +261,18 @@ impl Whole<'_> {
                 }
                 (_, None) => json!({}),
             };
-            filters.insert(member.clone(), schema);
+            filters.insert((*member).into(), schema);
         }
-        if let Some(limit) = &self.of.limit {
+        if let Some(limit) = self.of.limit {
             let most = self.of.most.unwrap_or(LIMITS.1);
-            filters.insert(limit.clone(), json!({ "type": "integer", "minimum": 1, "maximum": most }));
+            filters.insert(limit.into(), json!({ "type": "integer", "minimum": 1, "maximum": most }));
         }
-        if let Some(after) = &self.of.after {
+        if let Some(after) = self.of.after {
             let schema = match &self.of.after_by {
                 Some(_) => json!({ "type": "integer", "minimum": 0 }),
                 None => json!({ "type": "string" }),
             };
-            filters.insert(after.clone(), schema);
+            filters.insert(after.into(), schema);
         }
         filters
     }
@@ -285,11 +282,11 @@ impl Whole<'_> {
     fn data(&self) -> Value {
         let is_create = self.action == Action::Create;
         let sets = !self.of.set.is_empty();
-        let is_key = |name: &String| self.has_key_in_data() && self.entity.key.contains(name);
-        let can_be_given = |(name, field): &(&String, &Field)| match self.action {
+        let is_key = |name: &&str| self.has_key_in_data() && self.entity.key.contains(name);
+        let can_be_given = |(name, field): &(&&str, &Field)| match self.action {
             _ if is_key(name) => true,
             Action::Create => {
-                let is_scope = self.entity.scope.as_ref() == Some(name);
+                let is_scope = self.entity.scope == Some(*name);
                 !field.is_of_store() && !is_scope && !self.of.omit.contains(name)
             }
             Action::Update if sets => self.of.fields.contains(name),
@@ -297,8 +294,8 @@ impl Whole<'_> {
             _ => false,
         };
         let arguments = self.arguments();
-        let must_be_given = |(name, field): &(&String, &Field)| {
-            is_key(name) || is_create && !is_made(field) && !arguments.contains_key(*name)
+        let must_be_given = |(name, field): &(&&str, &Field)| {
+            is_key(name) || is_create && !is_made(field) && !arguments.contains_key(**name)
         };
         let (mut properties, mut required) = (Map::new(), vec![]);
         for (name, field) in self.entity.fields.iter().filter(can_be_given) {
@@ -308,12 +305,12 @@ impl Whole<'_> {
             if is_fixed {
                 schema["readOnly"] = true.into();
             }
-            properties.insert(name.clone(), schema);
-            if let Some(alias) = field.alias.as_ref().filter(|_| is_create) {
-                properties.insert(alias.clone(), value(&field, true));
+            properties.insert((*name).into(), schema);
+            if let Some(alias) = field.alias.filter(|_| is_create) {
+                properties.insert(alias.into(), value(&field, true));
             }
             if must_be_given(&(name, &field)) {
-                required.push(name.clone());
+                required.push(*name);
             }
         }
         let mut schema = json!({
@@ -343,16 +340,16 @@ impl Whole<'_> {
                 let mut properties = Map::from_iter([("deleted".to_owned(), json!({ "type": "boolean" }))]);
                 properties.extend(self.named());
                 for name in &self.entity.key {
-                    let field = self.entity.fields.get(name);
+                    let field = self.entity.fields.get(*name);
                     properties
-                        .insert(name.clone(), field.map_or_else(|| json!({}), |field| value(field, false)));
+                        .insert((*name).into(), field.map_or_else(|| json!({}), |field| value(field, false)));
                 }
                 let required: Vec<_> = properties.keys().cloned().collect();
                 json!({ "type": "object", "required": required, "properties": properties })
             }
             Action::Create | Action::Get | Action::Update => {
                 let row = self.row(self.action == Action::Create);
-                match &self.of.answer {
+                match self.of.answer {
                     None => row,
                     Some(member) => json!({
                         "type": "object",
@@ -367,21 +364,21 @@ impl Whole<'_> {
     /// Returns the schema of a row in an answer. A secret is returned once, by the operation that creates it.
     fn row(&self, has_secrets: bool) -> Value {
         let is_shown =
-            |(_, field): &(&String, &Field)| !field.hidden && (field.kind != "secret" || has_secrets);
+            |(_, field): &(&&str, &Field)| !field.hidden && (field.kind != "secret" || has_secrets);
         let fields = self.entity.fields.iter().filter(is_shown);
-        let fields = fields.map(|(name, field)| (name.clone(), value(field, false)));
+        let fields = fields.map(|(name, field)| ((*name).to_owned(), value(field, false)));
         let mut properties: Map<_, _> = fields.collect();
         for (name, of) in &self.entity.adds {
-            properties.insert(name.clone(), self.added(of).unwrap_or_else(|| json!({})));
+            properties.insert((*name).into(), self.added(of).unwrap_or_else(|| json!({})));
         }
         let required: Vec<_> = properties.keys().cloned().collect();
         json!({ "type": "object", "required": required, "properties": properties })
     }
 
     /// Returns the schema of a member that an answer adds to a row.
-    fn added(&self, of: &FieldOf) -> Option<Value> {
-        let referring = self.entity.fields.get(&of.reference)?;
-        let field = self.fields_of.get(referring.to.as_ref()?)?.get(&of.field)?;
+    fn added(&self, of: &Copied) -> Option<Value> {
+        let referring = self.entity.fields.get(of.reference)?;
+        let field = self.fields_of.get(referring.to?)?.get(of.field)?;
         let field = Field { optional: field.optional || referring.optional, ..field.clone() };
         Some(value(&field, false))
     }
@@ -394,7 +391,7 @@ impl Whole<'_> {
     }
 
     /// Returns the errors for the failures of such an operation.
-    fn errors(&self) -> Vec<String> {
+    fn errors(&self) -> Vec<&'static str> {
         let mut kinds = vec![FailureKind::Invalid, FailureKind::NotFound, FailureKind::Io];
         if self.is_mutating() {
             kinds.extend([
@@ -407,30 +404,27 @@ impl Whole<'_> {
         }
         let rows = self.contract.errors.iter();
         let of_kind = rows.filter(|(_, error)| error.failures.iter().any(|kind| kinds.contains(kind)));
-        let mut errors: Vec<_> = of_kind.map(|(name, _)| name.clone()).collect();
-        errors.extend(
-            self.operations
-                .errors
-                .iter()
-                .filter(|error| !errors.contains(error))
-                .cloned()
-                .collect::<Vec<_>>(),
-        );
+        let mut errors: Vec<_> = of_kind.map(|(name, _)| *name).collect();
+        for error in &self.operations.errors {
+            if !errors.contains(error) {
+                errors.push(error);
+            }
+        }
         errors
     }
 
     /// Returns true if an update can change the field.
-    fn can_change(&self, name: &String, field: &Field) -> bool {
-        let is_scope = self.entity.scope.as_ref() == Some(name);
+    fn can_change(&self, name: &&str, field: &Field) -> bool {
+        let is_scope = self.entity.scope == Some(*name);
         !field.is_fixed() && !is_scope && !self.entity.key.contains(name)
     }
 
     /// Adds a field that an update can change.
     fn change_something(&self, data: &mut Value, schema: &Value) {
         let can_change =
-            |(name, field): &(&String, &Field)| field.pattern.is_none() && self.can_change(name, field);
+            |(name, field): &(&&str, &Field)| field.pattern.is_none() && self.can_change(name, field);
         if let Some((name, _)) = self.entity.fields.iter().find(can_change) {
-            data[name] = sample(&schema["properties"][name]);
+            data[*name] = sample(&schema["properties"][*name]);
         }
     }
 
@@ -477,10 +471,5 @@ impl Whole<'_> {
 /// Returns true if a row needs no value of this field from its request.
 fn is_made(field: &Field) -> bool {
     let is_made = field.optional || field.default.is_some() || field.from.is_some();
-    is_made || field.slug_of.is_some() || matches!(field.kind.as_str(), "id" | "next")
-}
-
-/// Returns pairs of texts in the form of constants.
-fn pairs(members: &IndexMap<String, String>) -> Vec<(&'static str, &'static str)> {
-    members.iter().map(|(field, member)| (leaked(member), leaked(field))).collect()
+    is_made || field.slug_of.is_some() || matches!(field.kind, "id" | "next")
 }

@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use indexmap::IndexMap;
 use serde_json::Value;
+use tabellion_runtime::spec::{Copied, RowRule};
 
 use super::{
-    read::{Entity, EntityFile, Field, FieldOf, Rows, RuleOf},
+    read::{Entity, EntityFile, Field, Rows},
     table,
 };
 use crate::{contract::Contract, pointer, problem::Problem};
@@ -28,22 +29,22 @@ pub(super) fn contract(contract: &Contract, rows: &Rows, problems: &mut Vec<Prob
     for entity in &contract.entities {
         let mut lint = Lint { contract, entity, problems: &mut *problems };
         lint.whole();
-        let (name, table) = (&entity.file.name, &entity.file.table);
+        let (name, table) = (entity.file.name, entity.file.table);
         if let Some(first) = tables.insert(table, name) {
             let message = format!("`{first}` has the table `{table}` too");
             problems.push(entity.document.problem("/table", message, "choose another name"));
         }
     }
-    if let Some(org) = &rows.org {
-        let found = contract.entity(&org.entity);
+    if let Some(org) = rows.org {
+        let found = contract.entity(org.entity);
         if found.is_none_or(|entity| entity.file.key.len() != 1) {
             let message = format!("there is no entity `{}` with a key of one field", org.entity);
             problems.push(contract.document.problem("/rows/org/entity", message, "name one of `entities`"));
         }
     }
-    if let Some(caller) = &rows.caller {
-        let found = contract.entity(&caller.entity).filter(|entity| entity.file.key.len() == 1);
-        let has = |name: &&String| found.is_some_and(|entity| entity.file.fields.contains_key(*name));
+    if let Some(caller) = rows.caller {
+        let found = contract.entity(caller.entity).filter(|entity| entity.file.key.len() == 1);
+        let has = |name: &&str| found.is_some_and(|entity| entity.file.fields.contains_key(*name));
         let message = match (found, caller.by.iter().find(|name| !has(name))) {
             (None, _) => Some(format!("there is no entity `{}` with a key of one field", caller.entity)),
             (_, Some(name)) => Some(format!("`{}` has no field `{name}`", caller.entity)),
@@ -54,7 +55,7 @@ pub(super) fn contract(contract: &Contract, rows: &Rows, problems: &mut Vec<Prob
             problems.push(contract.document.problem("/rows/caller", message, help));
         }
         let fields = contract.spec.provenance.as_ref().map(|provenance| &provenance.fields);
-        if let (Some(name), Some(fields)) = (&caller.provenance, fields)
+        if let (Some(name), Some(fields)) = (caller.provenance, fields)
             && !fields.contains_key(name)
         {
             let at = "/rows/caller/provenance";
@@ -63,7 +64,7 @@ pub(super) fn contract(contract: &Contract, rows: &Rows, problems: &mut Vec<Prob
         }
     }
     for (i, seed) in rows.seeds.iter().enumerate() {
-        self::seed(contract, seed.entity.as_str(), &seed.row, &format!("/rows/seeds/{i}"), problems);
+        self::seed(contract, seed.entity, &seed.row, &format!("/rows/seeds/{i}"), problems);
     }
     circles(contract, problems);
 }
@@ -75,7 +76,7 @@ fn seed(contract: &Contract, name: &str, row: &Value, at: &str, problems: &mut V
         return;
     };
     for field in row.as_object().into_iter().flatten().map(|(field, _)| field) {
-        if !entity.file.fields.contains_key(field) {
+        if !entity.file.fields.contains_key(field.as_str()) {
             let at = pointer::push(&format!("{at}/row"), field);
             let message = format!("`{name}` has no field `{field}`");
             problems.push(contract.document.problem(at, message, "give it one of its fields"));
@@ -87,7 +88,7 @@ fn seed(contract: &Contract, name: &str, row: &Value, at: &str, problems: &mut V
 fn circles(contract: &Contract, problems: &mut Vec<Problem>) {
     let needed = |entity: &EntityFile| {
         let required = entity.fields.values().filter(|field| field.kind == "ref" && !field.optional);
-        required.filter_map(|field| field.to.clone()).collect::<Vec<_>>()
+        required.filter_map(|field| field.to).collect::<Vec<_>>()
     };
     for entity in &contract.entities {
         let (mut seen, mut open) = (BTreeSet::new(), needed(&entity.file));
@@ -100,8 +101,8 @@ fn circles(contract: &Contract, problems: &mut Vec<Problem>) {
                 ));
                 break;
             }
-            if seen.insert(name.clone()) {
-                open.extend(contract.entity(&name).map(|entity| needed(&entity.file)).unwrap_or_default());
+            if seen.insert(name) {
+                open.extend(contract.entity(name).map(|entity| needed(&entity.file)).unwrap_or_default());
             }
         }
     }
@@ -144,13 +145,13 @@ impl Lint<'_> {
         }
         for (i, hook) in file.on.iter().enumerate() {
             let fields = [&hook.when, &hook.set, &hook.otherwise].into_iter().flat_map(IndexMap::keys);
-            self.names(&format!("/on/{i}"), &fields.cloned().collect::<Vec<_>>());
+            self.names(&format!("/on/{i}"), &fields.copied().collect::<Vec<_>>());
         }
         for (on, others) in &file.also {
             for (i, other) in others.iter().enumerate() {
                 let at = format!("/also/{on}/{i}");
-                self.names(&at, std::slice::from_ref(&other.key));
-                match self.contract.entity(&other.entity) {
+                self.names(&at, &[other.key]);
+                match self.contract.entity(other.entity) {
                     None => self.problem(
                         &at,
                         format!("there is no entity `{}`", other.entity),
@@ -172,8 +173,8 @@ impl Lint<'_> {
             }
         }
         for (i, edges) in file.acyclic.iter().enumerate() {
-            let names = [Some(&edges.from), Some(&edges.to), edges.by.as_ref()];
-            self.names(&format!("/acyclic/{i}"), &names.into_iter().flatten().cloned().collect::<Vec<_>>());
+            let names = [Some(edges.from), Some(edges.to), edges.by];
+            self.names(&format!("/acyclic/{i}"), &names.into_iter().flatten().collect::<Vec<_>>());
         }
         self.rules();
         self.adds();
@@ -184,11 +185,11 @@ impl Lint<'_> {
         for (i, rule) in file.rules.iter().enumerate() {
             let at = format!("/rules/{i}");
             self.names(&at, rule.fields());
-            let is_time = |name: &&String| {
+            let is_time = |name: &&str| {
                 let field = file.fields.get(*name);
-                field.is_none_or(|field| matches!(field.kind.as_str(), "time" | "now"))
+                field.is_none_or(|field| matches!(field.kind, "time" | "now"))
             };
-            if let RuleOf::Ordered(fields) = rule
+            if let RowRule::Ordered(fields) = rule
                 && let Some(name) = fields.iter().find(|name| !is_time(name))
             {
                 self.problem(at, format!("`{name}` is no time"), "order fields of the type `time` or `now`");
@@ -213,15 +214,15 @@ impl Lint<'_> {
     }
 
     /// Returns a field of a row to which this entity refers.
-    fn field_of(&mut self, at: &str, of: &FieldOf) -> Option<&Field> {
-        let referring = self.entity.file.fields.get(&of.reference);
-        let to = referring.filter(|field| !field.loose).and_then(|field| field.to.as_ref());
+    fn field_of(&mut self, at: &str, of: &Copied) -> Option<&Field> {
+        let referring = self.entity.file.fields.get(of.reference);
+        let to = referring.filter(|field| !field.loose).and_then(|field| field.to);
         let Some(to) = to else {
             let message = format!("`{}` refers to no row", of.reference);
             self.problem(at, message, "name a field of the type `ref` that is not `loose`");
             return None;
         };
-        let found = self.contract.entity(to)?.file.fields.get(&of.field);
+        let found = self.contract.entity(to)?.file.fields.get(of.field);
         if found.is_none() {
             self.problem(at, format!("`{to}` has no field `{}`", of.field), "name one of its fields");
         }
@@ -229,7 +230,7 @@ impl Lint<'_> {
     }
 
     /// Checks that each name is a field's.
-    pub(super) fn names(&mut self, at: &str, names: &[String]) {
+    pub(super) fn names(&mut self, at: &str, names: &[&str]) {
         for name in names {
             if !self.entity.file.fields.contains_key(name) {
                 let message = format!("there is no field `{name}`");
@@ -240,12 +241,12 @@ impl Lint<'_> {
 
     fn scope(&mut self) {
         let file = &self.entity.file;
-        let org = self.contract.spec.rows.as_ref().and_then(|rows| rows.org.as_ref());
+        let org = self.contract.spec.rows.as_ref().and_then(|rows| rows.org);
         let is_org = org.is_some_and(|org| org.entity == file.name);
-        match (&file.scope, org) {
+        match (file.scope, org) {
             (Some(field), Some(org)) => {
                 let refers = file.fields.get(field).is_some_and(|field| {
-                    field.kind == "ref" && field.to.as_ref() == Some(&org.entity) && !field.optional
+                    field.kind == "ref" && field.to == Some(org.entity) && !field.optional
                 });
                 if !refers || file.global || is_org {
                     let help = format!("name a required `ref` to `{}`, and leave `global` out", org.entity);
@@ -266,7 +267,7 @@ impl Lint<'_> {
         }
     }
 
-    fn field(&mut self, at: &str, name: &String, field: &Field) {
+    fn field(&mut self, at: &str, name: &'static str, field: &Field) {
         self.names(at, &field.one_true_in);
         self.names(at, &field.within);
         self.names(at, &field.same);
@@ -277,7 +278,7 @@ impl Lint<'_> {
             self.problem(format!("{at}/default"), message, "write one that requests could give");
         }
         self.follows(at, name, field);
-        let Some(to) = &field.to else { return };
+        let Some(to) = field.to else { return };
         let Some(target) = self.contract.entity(to) else {
             self.problem(
                 format!("{at}/to"),
@@ -294,24 +295,24 @@ impl Lint<'_> {
             let message = format!("a row of no org refers to `{to}`, whose rows belong to orgs");
             self.problem(format!("{at}/to"), message, "add `scope` to this entity");
         }
-        if field.on_delete.as_deref() == Some("clear") && !field.optional {
+        if field.on_delete == Some("clear") && !field.optional {
             let help = "add `\"optional\": true`, or choose `restrict` or `cascade`";
             self.problem(format!("{at}/onDelete"), "the reference can't become null", help);
         }
-        if field.acyclic && *to != self.entity.file.name {
+        if field.acyclic && to != self.entity.file.name {
             let help = "remove it: it is for references to the same entity";
             self.problem(format!("{at}/acyclic"), "a reference to another entity leads nowhere back", help);
         }
     }
 
     /// Checks the sources of a field's default value.
-    fn follows(&mut self, at: &str, name: &String, field: &Field) {
+    fn follows(&mut self, at: &str, name: &'static str, field: &Field) {
         let file = &self.entity.file;
         if field.from.is_some() && self.contract.spec.rows.as_ref().is_none_or(|rows| rows.caller.is_none()) {
             let help = "add `rows.caller` in contract.json, or remove it";
             self.problem(format!("{at}/from"), "the contract does not say which row is the caller's", help);
         }
-        if let Some(of) = &field.slug_of
+        if let Some(of) = field.slug_of
             && (of == name || file.fields.get(of).is_none_or(|field| field.kind != "string"))
         {
             let message = format!("`{of}` is no other field with a text");
@@ -319,8 +320,8 @@ impl Lint<'_> {
         }
         if let Some(of) = &field.copy_of {
             let at = format!("{at}/copyOf");
-            let scope = self.contract.entities.iter().filter_map(|entity| entity.file.scope.as_ref());
-            let is_scope = scope.into_iter().any(|scope| *scope == of.field);
+            let scope = self.contract.entities.iter().filter_map(|entity| entity.file.scope);
+            let is_scope = scope.into_iter().any(|scope| scope == of.field);
             if let Some(copied) = self.field_of(&at, of)
                 && !copied.is_fixed()
                 && !is_scope
@@ -329,7 +330,7 @@ impl Lint<'_> {
                 self.problem(at, message, "copy a field that is `fixed`");
             }
         }
-        if let Some(alias) = field.alias.as_ref().filter(|alias| file.fields.contains_key(*alias)) {
+        if let Some(alias) = field.alias.filter(|alias| file.fields.contains_key(alias)) {
             let message = format!("`{alias}` is a field of its own");
             self.problem(format!("{at}/alias"), message, "choose another name");
         }

@@ -28,7 +28,7 @@ fn all(lint: &mut Lint<'_>) {
         } else {
             "/operations".into()
         };
-        let Some(tool) = contract.tool(&operations.tool) else {
+        let Some(tool) = contract.tool(operations.tool) else {
             let message = format!("there is no tool `{}`", operations.tool);
             lint.problem(format!("{at}/tool"), message, "name one of `tools`");
             continue;
@@ -61,7 +61,7 @@ fn operation(
     names(lint, at, of.set.keys().chain(&of.after_by));
     for filter in of.filters.values() {
         names(lint, at, filter.fields().iter());
-        let is = |name: &String, kind: &str| fields.get(name).is_none_or(|field| field.kind == kind);
+        let is = |name: &'static str, kind: &str| fields.get(name).is_none_or(|field| field.kind == kind);
         match filter {
             FilterOf::Other(OtherFilter::Item(name)) if !is(name, "list") => {
                 lint.problem(at, format!("`{name}` is no list"), "name a field of the type `list`");
@@ -100,14 +100,14 @@ fn operation(
 }
 
 /// Checks that each name is a field's.
-fn names<'n>(lint: &mut Lint<'_>, at: &str, names: impl Iterator<Item = &'n String>) {
-    lint.names(at, &names.cloned().collect::<Vec<_>>());
+fn names<'n>(lint: &mut Lint<'_>, at: &str, names: impl Iterator<Item = &'n &'static str>) {
+    lint.names(at, &names.copied().collect::<Vec<_>>());
 }
 
 /// Checks that each member is one of the tool's request.
-fn taken<'n>(lint: &mut Lint<'_>, at: &str, tool: &Tool, members: impl Iterator<Item = &'n String>) {
+fn taken<'n>(lint: &mut Lint<'_>, at: &str, tool: &Tool, members: impl Iterator<Item = &'n &'static str>) {
     let properties = &tool.schema(Side::Input)["properties"];
-    for member in members.filter(|member| properties.get(member).is_none()) {
+    for member in members.filter(|member| properties.get(*member).is_none()) {
         let message = format!("the request of `{}` has no `{member}`", tool.spec.name);
         lint.problem(at, message, "name one of its members, or add it there");
     }

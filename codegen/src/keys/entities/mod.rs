@@ -14,7 +14,7 @@ mod table;
 use quote::quote;
 use tabellion_runtime::spec;
 
-pub use self::read::{Entity, EntityFile, Rows, RowsOperation};
+pub use self::read::{Entity, EntityFile, Rows};
 pub(crate) use self::{expand::operations, table::table};
 use super::{Emitted, EmittedTool, Key, ToolOf};
 use crate::{
@@ -34,7 +34,7 @@ impl Key for Entities {
 
     fn compare_tool(&self, changes: &mut Changes<'_>, old: ToolOf<'_>, new: ToolOf<'_>) {
         match (&old.tool.rows, &new.tool.rows) {
-            (Some(old), Some(new)) => compare::operations(changes, old.run, new.run),
+            (Some(old), Some(new)) => compare::operations(changes, *old, *new),
             (None, None) => {}
             _ => changes.compatible("it is implemented in another way"),
         }
@@ -59,10 +59,10 @@ impl Key for Entities {
         let Some(rows) = &tool.rows else {
             return EmittedTool::default();
         };
-        let (entity, action) = (rows.run.entity, text::variant(rows.run.action));
-        let usual = spec::RowOperation::new(entity, rows.run.action);
+        let (entity, action) = (rows.entity, text::variant(rows.action));
+        let usual = spec::RowOperation::new(entity, rows.action);
         let constructor = quote!(spec::RowOperation::new(#entity, spec::Action::#action));
-        let run = literal::differing(&rows.run, &usual, constructor);
+        let run = literal::differing(rows, &usual, constructor);
         EmittedTool::fields(quote!(rows: Some(#run),))
     }
 
@@ -71,7 +71,7 @@ impl Key for Entities {
     }
 
     fn fill_tool(&self, tool: &Tool, entry: &mut spec::ToolSpec) {
-        entry.rows = tool.rows.as_ref().map(|rows| rows.run);
+        entry.rows = tool.rows;
     }
 }
 

@@ -1,12 +1,9 @@
 //! Entities as contracts write them.
 
 use indexmap::IndexMap;
-use serde::{
-    Deserialize, Deserializer,
-    de::{DeserializeOwned, Error as _},
-};
+use serde::Deserialize;
 use serde_json::Value;
-use tabellion_runtime::spec::{self, Action};
+use tabellion_runtime::spec::{Action, CallerSpec, Copied, OrgSpec, RowRule, read::one_or_several};
 
 use crate::document::Document;
 
@@ -19,59 +16,29 @@ pub struct Entity {
     pub file: EntityFile,
 }
 
-/// An operation that follows from an entity.
-#[derive(Debug, Clone)]
-pub struct RowsOperation {
-    /// The engine's way to run it.
-    pub run: spec::RowOperation,
-}
-
 /// The rows of a contract's store, and their division into orgs.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Rows {
     /// Names of the entities, in the order in which they are documented.
-    pub entities: Vec<String>,
+    #[serde(borrow)]
+    pub entities: Vec<&'static str>,
     /// The division of the rows into orgs.
-    pub org: Option<Org>,
+    pub org: Option<OrgSpec>,
     /// The caller's own row.
-    pub caller: Option<Caller>,
+    pub caller: Option<CallerSpec>,
     /// The rows that a new store begins with.
     #[serde(default)]
     pub seeds: Vec<SeedRow>,
-}
-
-/// The division of rows into orgs.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct Org {
-    /// The entity whose rows are the orgs.
-    pub entity: String,
-    /// The member of a request that names the org.
-    pub argument: Option<String>,
-    /// Key of the org of calls without one.
-    pub default: String,
-}
-
-/// The caller's own row.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct Caller {
-    /// The entity.
-    pub entity: String,
-    /// The fields by which calls identify the row.
-    pub by: Vec<String>,
-    /// The field of the provenance that has such a value.
-    pub provenance: Option<String>,
-    /// Key of the row of calls without a caller.
-    pub default: String,
 }
 
 /// An initial row of a new store.
 #[derive(Debug, Clone, Deserialize)]
 pub struct SeedRow {
     /// The entity.
-    pub entity: String,
+    pub entity: &'static str,
     /// Key of the org.
-    pub org: Option<String>,
+    pub org: Option<&'static str>,
     /// The row's given fields.
     pub row: Value,
 }
@@ -81,63 +48,52 @@ pub struct SeedRow {
 #[serde(rename_all = "camelCase")]
 pub struct EntityFile {
     /// The entity's name.
-    pub name: String,
+    pub name: &'static str,
     /// Description of a row.
-    pub description: Option<String>,
+    pub description: Option<&'static str>,
     /// Name of the table.
-    pub table: String,
+    pub table: &'static str,
     /// The field with the org's key.
-    pub scope: Option<String>,
+    pub scope: Option<&'static str>,
     /// True if the rows belong to no org.
     #[serde(default)]
     pub global: bool,
     /// The fields that identify a row.
     #[serde(default = "id")]
-    pub key: Vec<String>,
+    pub key: Vec<&'static str>,
     /// The fields.
-    pub fields: IndexMap<String, Field>,
+    pub fields: IndexMap<&'static str, Field>,
     /// Fields whose values must be unique.
     #[serde(default)]
     pub unique: Vec<UniqueFields>,
     /// The fields by which lists are ordered.
     #[serde(default)]
-    pub order: Vec<String>,
+    pub order: Vec<&'static str>,
     /// The fields by which rows are looked up often.
     #[serde(default)]
-    pub index: Vec<Vec<String>>,
+    pub index: Vec<Vec<&'static str>>,
     /// Consequences of a field's value.
     #[serde(default)]
     pub on: Vec<When>,
     /// Changes of other rows.
     #[serde(default)]
-    pub also: IndexMap<String, Vec<Other>>,
+    pub also: IndexMap<&'static str, Vec<Other>>,
     /// The graphs without circles that the rows are edges of.
     #[serde(default)]
     pub acyclic: Vec<EdgesOf>,
     /// Conditions on several fields together.
     #[serde(default)]
-    pub rules: Vec<RuleOf>,
+    pub rules: Vec<RowRule>,
     /// Members that answers add from other rows.
     #[serde(default)]
-    pub adds: IndexMap<String, FieldOf>,
+    pub adds: IndexMap<&'static str, Copied>,
     /// The operations that follow, by tool.
     #[serde(default, deserialize_with = "one_or_several")]
-    pub operations: Vec<OperationsOf>,
+    pub operations: &'static [OperationsOf],
 }
 
-/// Reads a value that may be written without a list.
-fn one_or_several<'de, D: Deserializer<'de>, T: DeserializeOwned>(read: D) -> Result<Vec<T>, D::Error> {
-    let value = Value::deserialize(read)?;
-    let several = match value {
-        Value::Array(several) => several,
-        one => vec![one],
-    };
-    let read = |value: Value| T::deserialize(&value).map_err(D::Error::custom);
-    several.into_iter().map(read).collect()
-}
-
-fn id() -> Vec<String> {
-    vec!["id".into()]
+fn id() -> Vec<&'static str> {
+    vec!["id"]
 }
 
 /// A field of an entity.
@@ -145,40 +101,40 @@ fn id() -> Vec<String> {
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs, reason = "`meta/entity.schema.json` describes them")]
 pub struct Field {
-    pub description: Option<String>,
+    pub description: Option<&'static str>,
     #[serde(rename = "type")]
-    pub kind: String,
+    pub kind: &'static str,
     pub optional: bool,
     pub fixed: bool,
     pub of_store: bool,
     pub hidden: bool,
     /// `null` is a valid default too.
     pub default: Option<Value>,
-    pub from: Option<String>,
-    pub one_true_in: Vec<String>,
-    pub to: Option<String>,
-    pub on_delete: Option<String>,
-    pub same: Vec<String>,
+    pub from: Option<&'static str>,
+    pub one_true_in: Vec<&'static str>,
+    pub to: Option<&'static str>,
+    pub on_delete: Option<&'static str>,
+    pub same: Vec<&'static str>,
     pub acyclic: bool,
     pub min_length: Option<usize>,
     pub max_length: Option<usize>,
     pub minimum: Option<i64>,
     pub maximum: Option<i64>,
-    pub values: Vec<String>,
+    pub values: Vec<&'static str>,
     pub max_items: Option<usize>,
-    pub prefix: Option<String>,
-    pub on: Option<String>,
-    pub within: Vec<String>,
+    pub prefix: Option<&'static str>,
+    pub on: Option<&'static str>,
+    pub within: Vec<&'static str>,
     pub strict: bool,
-    pub slug_of: Option<String>,
-    pub copy_of: Option<FieldOf>,
-    pub alias: Option<String>,
+    pub slug_of: Option<&'static str>,
+    pub copy_of: Option<Copied>,
+    pub alias: Option<&'static str>,
     pub max_bytes: Option<usize>,
-    pub pattern: Option<String>,
+    pub pattern: Option<&'static str>,
     pub not_blank: bool,
-    pub format: Option<String>,
+    pub format: Option<&'static str>,
     pub pascal_case: bool,
-    pub range: Option<String>,
+    pub range: Option<&'static str>,
     pub loose: bool,
 }
 
@@ -188,7 +144,7 @@ impl Field {
         self.of_store
             || self.hidden
             || self.copy_of.is_some()
-            || matches!(self.kind.as_str(), "now" | "secret" | "seq")
+            || matches!(self.kind, "now" | "secret" | "seq")
     }
 
     /// Returns true if the field keeps its first value.
@@ -197,59 +153,28 @@ impl Field {
     }
 }
 
-/// A field of a row that another row refers to.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct FieldOf {
-    /// The field that refers to the row.
-    #[serde(rename = "ref")]
-    pub reference: String,
-    /// The row's field.
-    pub field: String,
-}
-
-/// A condition on several fields together.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum RuleOf {
-    /// At least one has a value.
-    AnyOf(Vec<String>),
-    /// Neighbours have different values.
-    Differ(Vec<String>),
-    /// The times are in this order.
-    Ordered(Vec<String>),
-}
-
-impl RuleOf {
-    /// Returns the fields.
-    pub fn fields(&self) -> &[String] {
-        match self {
-            Self::AnyOf(fields) | Self::Differ(fields) | Self::Ordered(fields) => fields,
-        }
-    }
-}
-
 /// Fields whose values must be unique.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(untagged)]
 pub enum UniqueFields {
     /// Just these.
-    Plain(Vec<String>),
+    Plain(Vec<&'static str>),
     /// With conditions.
     #[serde(rename_all = "camelCase")]
     Conditional {
         /// The fields.
-        fields: Vec<String>,
+        fields: Vec<&'static str>,
         /// The fields that are compared without regard to case.
         #[serde(default)]
-        folded: Vec<String>,
+        folded: Vec<&'static str>,
         /// Only rows in which this field is null count.
-        while_null: Option<String>,
+        while_null: Option<&'static str>,
     },
 }
 
 impl UniqueFields {
     /// Returns the fields.
-    pub fn fields(&self) -> &[String] {
+    pub fn fields(&self) -> &[&'static str] {
         match self {
             Self::Plain(fields) | Self::Conditional { fields, .. } => fields,
         }
@@ -260,37 +185,38 @@ impl UniqueFields {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct When {
     /// The field and the value.
-    pub when: IndexMap<String, Value>,
+    #[serde(borrow)]
+    pub when: IndexMap<&'static str, Value>,
     /// The values to set then.
-    pub set: IndexMap<String, Value>,
+    pub set: IndexMap<&'static str, Value>,
     /// The values to set when it changes to another value.
     #[serde(default, rename = "else")]
-    pub otherwise: IndexMap<String, Value>,
+    pub otherwise: IndexMap<&'static str, Value>,
 }
 
 /// A change of another row.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Other {
     /// The other row's entity.
-    pub entity: String,
+    pub entity: &'static str,
     /// The field that refers to it.
-    pub key: String,
+    pub key: &'static str,
     /// Values that the row must have.
     #[serde(default)]
-    pub when: IndexMap<String, Value>,
+    pub when: IndexMap<&'static str, Value>,
     /// The values to set in it.
-    pub set: IndexMap<String, Value>,
+    pub set: IndexMap<&'static str, Value>,
 }
 
 /// Edges of a graph without circles.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct EdgesOf {
     /// The field with the beginning.
-    pub from: String,
+    pub from: &'static str,
     /// The field with the end.
-    pub to: String,
+    pub to: &'static str,
     /// The field that distinguishes several graphs.
-    pub by: Option<String>,
+    pub by: Option<&'static str>,
     /// The values of that field whose graphs can't have circles.
     #[serde(default)]
     pub among: Vec<Value>,
@@ -301,37 +227,37 @@ pub struct EdgesOf {
 #[serde(rename_all = "camelCase")]
 pub struct OperationsOf {
     /// The tool that they are parts of.
-    pub tool: String,
+    pub tool: &'static str,
     /// The value of its second selector.
-    pub resource: Option<String>,
+    pub resource: Option<&'static str>,
     /// The member of the request with the row's fields.
     #[serde(default = "data")]
-    pub data: String,
+    pub data: &'static str,
     /// Errors in addition to those that follow from the failures.
     #[serde(default)]
-    pub errors: Vec<String>,
+    pub errors: Vec<&'static str>,
     /// Members of the request by the field of the key.
     #[serde(default)]
-    pub key: IndexMap<String, String>,
+    pub key: IndexMap<&'static str, &'static str>,
     /// True if the data identifies the row.
     #[serde(default)]
     pub key_in_data: bool,
     /// Members of the request that each operation takes, by the field with their value.
     #[serde(default)]
-    pub by: IndexMap<String, String>,
+    pub by: IndexMap<&'static str, &'static str>,
     /// The fields of `by` whose members each request must have.
     #[serde(default)]
-    pub required: Vec<String>,
+    pub required: Vec<&'static str>,
     /// True if answers of `list` and `delete` contain the value of the second selector.
     #[serde(default)]
     pub names_resource: bool,
     /// The operations by their action.
     #[serde(flatten)]
-    pub actions: IndexMap<String, ActionOf>,
+    pub actions: IndexMap<&'static str, ActionOf>,
 }
 
-fn data() -> String {
-    "data".into()
+fn data() -> &'static str {
+    "data"
 }
 
 /// One of these operations.
@@ -339,39 +265,39 @@ fn data() -> String {
 #[serde(default, rename_all = "camelCase")]
 pub struct ActionOf {
     /// The name.
-    pub name: Option<String>,
+    pub name: Option<&'static str>,
     /// The description.
-    pub description: Option<String>,
+    pub description: Option<&'static str>,
     /// Members that identify the row instead of the key, by the field.
-    pub or_by: IndexMap<String, String>,
+    pub or_by: IndexMap<&'static str, &'static str>,
     /// A value of members of `by` that all rows match.
-    pub wildcard: Option<String>,
+    pub wildcard: Option<&'static str>,
     /// The values to set.
-    pub set: IndexMap<String, Value>,
+    pub set: IndexMap<&'static str, Value>,
     /// The fields of `set` whose value a request may override.
-    pub fields: Vec<String>,
+    pub fields: Vec<&'static str>,
     /// Fields that the data can't set.
-    pub omit: Vec<String>,
+    pub omit: Vec<&'static str>,
     /// Members that select the rows of a list.
-    pub filters: IndexMap<String, FilterOf>,
+    pub filters: IndexMap<&'static str, FilterOf>,
     /// The member of the request that contains the filters.
-    pub filters_in: Option<String>,
+    pub filters_in: Option<&'static str>,
     /// The field whose value is in `after`.
-    pub after_by: Option<String>,
+    pub after_by: Option<&'static str>,
     /// Members of the request, by the field with their value.
-    pub by: IndexMap<String, String>,
+    pub by: IndexMap<&'static str, &'static str>,
     /// The fields of `by` whose members a request must have.
-    pub required: Vec<String>,
+    pub required: Vec<&'static str>,
     /// The member with the maximum number of listed rows.
-    pub limit: Option<String>,
+    pub limit: Option<&'static str>,
     /// The default of that number.
     pub default: Option<u64>,
     /// The maximum of that number.
     pub most: Option<u64>,
     /// The member with the key of the last row seen.
-    pub after: Option<String>,
+    pub after: Option<&'static str>,
     /// The member of the answer that contains the row.
-    pub answer: Option<String>,
+    pub answer: Option<&'static str>,
 }
 
 /// The comparison of a row with the value of a filter.
@@ -379,7 +305,7 @@ pub struct ActionOf {
 #[serde(rename_all = "camelCase", untagged)]
 pub enum FilterOf {
     /// The field equals the value.
-    Field(String),
+    Field(&'static str),
     /// Another comparison.
     Other(OtherFilter),
 }
@@ -389,16 +315,16 @@ pub enum FilterOf {
 #[serde(rename_all = "camelCase")]
 pub enum OtherFilter {
     /// One of these fields equals the value.
-    Either(Vec<String>),
+    Either(Vec<&'static str>),
     /// This list contains it.
-    Item(String),
+    Item(&'static str),
     /// The words of the value are in these texts.
-    Words(Vec<String>),
+    Words(Vec<&'static str>),
 }
 
 impl FilterOf {
     /// Returns the compared fields.
-    pub fn fields(&self) -> &[String] {
+    pub fn fields(&self) -> &[&'static str] {
         match self {
             Self::Field(field) | Self::Other(OtherFilter::Item(field)) => std::slice::from_ref(field),
             Self::Other(OtherFilter::Either(fields) | OtherFilter::Words(fields)) => fields,

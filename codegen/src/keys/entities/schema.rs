@@ -15,7 +15,7 @@ const MAX_ID: usize = 128;
 /// Returns the schema of a field's values.
 /// `is_request` adds the spellings that only requests may use.
 pub(super) fn value(field: &Field, is_request: bool) -> Value {
-    let mut schema = match field.kind.as_str() {
+    let mut schema = match field.kind {
         "ref" if field.loose => json!({ "type": "string", "minLength": 1, "maxLength": MAX_LOOSE_CHARS }),
         "id" | "ref" if is_request => {
             json!({ "type": "string", "minLength": 1, "maxLength": MAX_ID, "pattern": ID })
@@ -29,9 +29,9 @@ pub(super) fn value(field: &Field, is_request: bool) -> Value {
             }
             schema["maxLength"] = max_chars(field).into();
             if let Some(pattern) = &field.pattern {
-                schema["pattern"] = pattern.as_str().into();
+                schema["pattern"] = (*pattern).into();
             }
-            if field.format.as_deref() == Some("email") {
+            if field.format == Some("email") {
                 schema["format"] = "email".into();
             }
             schema
@@ -49,10 +49,11 @@ pub(super) fn value(field: &Field, is_request: bool) -> Value {
         "number" => json!({ "type": "number" }),
         "boolean" => json!({ "type": "boolean" }),
         "enum" => {
-            let mut words = field.values.clone();
+            let words = field.values.iter().map(|word| (*word).to_owned());
             let spelt = field.values.iter().map(|word| pascal(word));
-            words
-                .extend(spelt.filter(|word| is_request && field.pascal_case && !field.values.contains(word)));
+            let spelt = spelt.filter(|word| !field.values.contains(&word.as_str()));
+            let spelt = spelt.filter(|_| is_request && field.pascal_case);
+            let words: Vec<_> = words.chain(spelt).collect();
             json!({ "type": "string", "enum": words })
         }
         "time" | "now" => json!({ "type": "integer" }),
@@ -67,7 +68,7 @@ pub(super) fn value(field: &Field, is_request: bool) -> Value {
         _ => json!({}),
     };
     if let Some(description) = &field.description {
-        schema["description"] = description.as_str().into();
+        schema["description"] = (*description).into();
     }
     if field.optional && !schema["type"].is_null() {
         schema["type"] = json!([schema["type"], "null"]);

@@ -3,11 +3,11 @@
 use indexmap::IndexMap;
 use serde_json::Value;
 use tabellion_runtime::spec::{
-    Added, Also, Assigned, Assignment, CallerSpec, Copied, Edges, EntitySpec, FieldSpec, FieldType, Hook,
-    Moment, Next, OnDelete, OrgSpec, Range, Reference, RowRule, RowsSpec, Scope, Seed, TextRule, Unique,
+    Added, Also, Assigned, Assignment, Edges, EntitySpec, FieldSpec, FieldType, Hook, Moment, Next, OnDelete,
+    Range, Reference, RowsSpec, Scope, Seed, TextRule, Unique,
 };
 
-use super::read::{Entity, Field, FieldOf, Rows, RuleOf, UniqueFields, changing};
+use super::read::{Entity, Field, Rows, UniqueFields, changing};
 use crate::{
     contract::Contract,
     leak::{leaked, list, texts},
@@ -24,23 +24,14 @@ const MAX_INTEGER: i64 = crate::views::LARGEST_INTEGER;
 pub(crate) fn table(contract: &Contract) -> Option<RowsSpec> {
     let rows = contract.spec.rows.as_ref()?;
     Some(RowsSpec {
-        contract: leaked(&contract.spec.contract),
-        version: leaked(&contract.spec.version),
-        org: rows.org.as_ref().map(|org| OrgSpec {
-            entity: leaked(&org.entity),
-            argument: org.argument.as_deref().map(leaked),
-            default: leaked(&org.default),
-        }),
-        caller: rows.caller.as_ref().map(|caller| CallerSpec {
-            entity: leaked(&caller.entity),
-            by: texts(&caller.by),
-            provenance: caller.provenance.as_deref().map(leaked),
-            default: leaked(&caller.default),
-        }),
+        contract: contract.spec.contract,
+        version: contract.spec.version,
+        org: rows.org,
+        caller: rows.caller,
         entities: list(contract.entities.iter().map(|entity| self::entity(rows, entity))),
         seeds: list(rows.seeds.iter().map(|seed| Seed {
-            entity: leaked(&seed.entity),
-            org: seed.org.as_deref().map(leaked),
+            entity: seed.entity,
+            org: seed.org,
             row: json(&seed.row),
         })),
     })
@@ -51,10 +42,10 @@ fn entity(rows: &Rows, entity: &Entity) -> EntitySpec {
     let is_org = rows.org.as_ref().is_some_and(|org| org.entity == file.name);
     let also = file.also.iter().flat_map(|(on, others)| others.iter().map(move |other| (on, other)));
     EntitySpec {
-        name: leaked(&file.name),
-        table: leaked(&file.table),
+        name: file.name,
+        table: file.table,
         scope: match &file.scope {
-            Some(field) => Scope::Org(leaked(field)),
+            Some(field) => Scope::Org(field),
             None if is_org => Scope::Root,
             None => Scope::Global,
         },
@@ -66,7 +57,7 @@ fn entity(rows: &Rows, entity: &Entity) -> EntitySpec {
         on: list(file.on.iter().filter_map(|hook| {
             let (field, is) = hook.when.first()?;
             Some(Hook {
-                field: leaked(field),
+                field,
                 is: json(is),
                 set: assignments(&hook.set),
                 otherwise: assignments(&hook.otherwise),
@@ -75,67 +66,60 @@ fn entity(rows: &Rows, entity: &Entity) -> EntitySpec {
         also: list(also.filter_map(|(on, other)| {
             Some(Also {
                 on: changing(on)?,
-                when: list(other.when.iter().map(|(field, is)| (leaked(field), json(is)))),
-                entity: leaked(&other.entity),
-                key: leaked(&other.key),
+                when: list(other.when.iter().map(|(field, is)| (*field, json(is)))),
+                entity: other.entity,
+                key: other.key,
                 set: assignments(&other.set),
             })
         })),
         acyclic: list(file.acyclic.iter().map(|edges| Edges {
-            from: leaked(&edges.from),
-            to: leaked(&edges.to),
-            by: edges.by.as_deref().map(leaked),
+            from: edges.from,
+            to: edges.to,
+            by: edges.by,
             among: list(edges.among.iter().map(json)),
         })),
-        rules: list(file.rules.iter().map(|rule| match rule {
-            RuleOf::AnyOf(fields) => RowRule::AnyOf(texts(fields)),
-            RuleOf::Differ(fields) => RowRule::Differ(texts(fields)),
-            RuleOf::Ordered(fields) => RowRule::Ordered(texts(fields)),
-        })),
+        rules: list(file.rules.iter().copied()),
         adds: list(file.adds.iter().map(|(name, of)| Added {
-            name: leaked(name),
-            reference: leaked(&of.reference),
-            field: leaked(&of.field),
+            name,
+            reference: of.reference,
+            field: of.field,
         })),
     }
 }
 
-pub(super) fn field(name: &str, field: &Field) -> FieldSpec {
+pub(super) fn field(name: &'static str, field: &Field) -> FieldSpec {
     FieldSpec {
         optional: field.optional,
         fixed: field.fixed,
         of_store: field.of_store,
         hidden: field.hidden,
         default: field.default.as_ref().map(json),
-        from: field.from.as_deref().map(leaked),
+        from: field.from,
         one_true_in: texts(&field.one_true_in),
         text: text_rules(field),
         pascal_case: field.pascal_case,
-        slug_of: field.slug_of.as_deref().map(leaked),
-        range: match field.range.as_deref() {
+        slug_of: field.slug_of,
+        range: match field.range {
             Some("future") => Some(Range::AfterNow),
             Some(_) => Some(Range::UntilNow),
             None => None,
         },
-        copy: field.copy_of.as_ref().map(|FieldOf { reference, field }| Copied {
-            reference: leaked(reference),
-            field: leaked(field),
-        }),
-        alias: field.alias.as_deref().map(leaked),
+        copy: field.copy_of,
+        alias: field.alias,
         loose: field.loose,
-        ..FieldSpec::new(leaked(name), kind(field))
+        ..FieldSpec::new(name, kind(field))
     }
 }
 
 fn text_rules(field: &Field) -> &'static [TextRule] {
-    let format = match field.format.as_deref() {
+    let format = match field.format {
         Some("email") => Some(TextRule::Email),
         Some("json") => Some(TextRule::JsonValue),
         Some("json-object") => Some(TextRule::JsonObject),
         Some(_) => Some(TextRule::JsonTexts),
         None => None,
     };
-    let pattern = field.pattern.as_deref().map(leaked).map(TextRule::Pattern);
+    let pattern = field.pattern.map(TextRule::Pattern);
     let rules = [
         field.max_bytes.map(TextRule::MaxBytes),
         field.not_blank.then_some(TextRule::NotBlank),
@@ -146,12 +130,11 @@ fn text_rules(field: &Field) -> &'static [TextRule] {
 }
 
 fn kind(field: &Field) -> FieldType {
-    let text = |text: &Option<String>| leaked(text.as_deref().unwrap_or_default());
-    match field.kind.as_str() {
+    match field.kind {
         "id" => FieldType::Id,
         "ref" => FieldType::Ref(Reference {
-            to: text(&field.to),
-            on_delete: match field.on_delete.as_deref() {
+            to: field.to.unwrap_or_default(),
+            on_delete: match field.on_delete {
                 Some("cascade") => OnDelete::Cascade,
                 Some("clear") => OnDelete::Clear,
                 _ => OnDelete::Restrict,
@@ -168,7 +151,7 @@ fn kind(field: &Field) -> FieldType {
         "boolean" => FieldType::Boolean,
         "enum" => FieldType::Enum(texts(&field.values)),
         "time" => FieldType::Time,
-        "now" => FieldType::Now(match field.on.as_deref() {
+        "now" => FieldType::Now(match field.on {
             Some("change") => Moment::Change,
             _ => Moment::Create,
         }),
@@ -176,7 +159,7 @@ fn kind(field: &Field) -> FieldType {
             max: field.max_items.unwrap_or(MAX_ITEMS),
             max_chars: field.max_length.unwrap_or(MAX_TEXT),
         },
-        "secret" => FieldType::Secret { prefix: text(&field.prefix) },
+        "secret" => FieldType::Secret { prefix: field.prefix.unwrap_or_default() },
         "next" => FieldType::Next(Next { within: texts(&field.within), strict: field.strict }),
         "seq" => FieldType::Seq,
         _ => FieldType::Json,
@@ -184,14 +167,14 @@ fn kind(field: &Field) -> FieldType {
 }
 
 fn unique(unique: &UniqueFields) -> Unique {
-    let (folded, while_null): (&[String], _) = match unique {
+    let (folded, while_null): (&[&'static str], _) = match unique {
         UniqueFields::Plain(_) => (&[], None),
-        UniqueFields::Conditional { folded, while_null, .. } => (folded, while_null.as_deref()),
+        UniqueFields::Conditional { folded, while_null, .. } => (folded, *while_null),
     };
-    Unique { fields: texts(unique.fields()), folded: texts(folded), while_null: while_null.map(leaked) }
+    Unique { fields: texts(unique.fields()), folded: texts(folded), while_null }
 }
 
-pub(super) fn assignments(set: &IndexMap<String, Value>) -> &'static [Assignment] {
+pub(super) fn assignments(set: &IndexMap<&'static str, Value>) -> &'static [Assignment] {
     list(set.iter().map(|(field, value)| {
         let said = value.as_object();
         let value = match said {
@@ -203,7 +186,7 @@ pub(super) fn assignments(set: &IndexMap<String, Value>) -> &'static [Assignment
             None => Assigned::Json(json(value)),
         };
         Assignment {
-            field: leaked(field),
+            field,
             value,
             if_null: said.is_some_and(|said| said.get("ifNull") == Some(&true.into())),
         }

@@ -20,7 +20,7 @@ pub(super) fn contract(changes: &mut Changes<'_>, old: &Contract, new: &Contract
         changes.breaking("the names under which clients find gates changed");
     }
     for Placed { gate, clause, .. } in clauses(old) {
-        let texts = |clause: &Clause| (clause.severity, clause.issue.clone(), clause.actionable.clone());
+        let texts = |clause: &Clause| (clause.severity, clause.issue, clause.actionable);
         let after = clauses(new).find(|placed| placed.gate == gate && placed.clause.id == clause.id);
         if after.is_some_and(|after| texts(after.clause) != texts(clause)) {
             changes.compatible(format!("clause `{}` says something else", clause.id));
@@ -32,7 +32,7 @@ pub(super) fn contract(changes: &mut Changes<'_>, old: &Contract, new: &Contract
 pub(super) fn tool(changes: &mut Changes<'_>, old: ToolOf<'_>, new: ToolOf<'_>) {
     let [before, after] = [old, new].map(|of| {
         let clauses = clauses_of(of.contract, of.tool);
-        clauses.map(|placed| (placed.clause.id.as_str(), placed.clause)).collect::<BTreeMap<_, _>>()
+        clauses.map(|placed| (placed.clause.id, placed.clause)).collect::<BTreeMap<_, _>>()
     });
     for (id, clause) in &after {
         let was = before.get(id);

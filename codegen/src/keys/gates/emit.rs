@@ -5,13 +5,16 @@ use quote::{format_ident, quote};
 use serde_json::Value;
 use tabellion_runtime::spec;
 
-use super::read::{Clause, Gate, GateExample, GateMembers};
+use super::read::{Clause, Gate, GateExample};
 use crate::{
     contract::{Contract, Tool},
     keys::{Emitted, EmittedTool, auth::of_operation},
-    leak::{self, exact, leaked, list, texts, written},
+    leak::{self, exact, list, texts, written},
     names,
-    rust::text::{self, Texts},
+    rust::{
+        literal,
+        text::{self, Texts},
+    },
     views,
 };
 
@@ -22,7 +25,7 @@ fn constant(gate: &str) -> Ident {
 
 /// Returns the static of a clause's schema.
 fn schema(gate: &str, clause: &Clause) -> Ident {
-    format_ident!("{}_{}", names::constant(gate), names::constant(&clause.id))
+    format_ident!("{}_{}", names::constant(gate), names::constant(clause.id))
 }
 
 /// Returns the enforced schema of a clause.
@@ -33,7 +36,7 @@ fn enforced(clause: &Clause) -> Value {
 /// Returns the documents of an example as JSON.
 fn documents(example: &GateExample) -> Option<Value> {
     let documents = example.documents.as_ref()?.iter();
-    let documents = documents.map(|(path, text)| (path.clone(), Value::from(text.as_str())));
+    let documents = documents.map(|(path, text)| ((*path).to_owned(), Value::from(*text)));
     Some(Value::Object(documents.collect()))
 }
 
@@ -60,9 +63,9 @@ pub(super) fn contract(contract: &Contract) -> Emitted {
         }
     }];
     items.extend(gates.iter().map(|(name, gate)| self::gate(name, gate, &mut texts)));
-    let members = contract.spec.gate_members.as_ref();
-    let members = members.map(|GateMembers { gates, verdict }| {
-        quote!(gate_members: spec::GateMembers { gates: #gates, verdict: #verdict },)
+    let members = contract.spec.gate_members.map(|members| {
+        let members = literal::expression(&members);
+        quote!(gate_members: #members,)
     });
     Emitted { texts, fields: quote!(gates: &[#(&#constants),*], #members), items, ..Emitted::default() }
 }
@@ -74,7 +77,7 @@ fn text_name(constant: &Ident) -> String {
 
 fn gate(name: &str, gate: &Gate, texts: &mut Texts) -> TokenStream {
     let constant = constant(name);
-    let docs = gate.description.as_deref().unwrap_or(name);
+    let docs = gate.description.unwrap_or(name);
     let docs = text::docs(docs);
     let clauses = gate.clauses.iter().map(|clause| self::clause(name, clause, texts));
     let clauses: Vec<_> = clauses.collect();
@@ -125,9 +128,7 @@ pub(super) fn tool(tool: &Tool) -> EmittedTool {
 }
 
 pub(super) fn fill(contract: &Contract, table: &mut spec::ContractSpec) {
-    if let Some(GateMembers { gates, verdict }) = &contract.spec.gate_members {
-        table.gate_members = spec::GateMembers { gates: leaked(gates), verdict: leaked(verdict) };
-    }
+    table.gate_members = contract.spec.gate_members.unwrap_or(spec::GateMembers::USUAL);
     table.gates = list(contract.spec.gates.iter().map(|(name, gate)| leaked_gate(name, gate)));
 }
 
@@ -137,22 +138,22 @@ pub(super) fn fill_tool(tool: &Tool, entry: &mut spec::ToolSpec) {
     entry.gates = list(passed.map(|(name, gate)| leaked_gate(name, gate)));
 }
 
-fn leaked_gate(name: &str, gate: &Gate) -> &'static spec::GateSpec {
+fn leaked_gate(name: &'static str, gate: &Gate) -> &'static spec::GateSpec {
     let clauses = gate.clauses.iter().map(|clause| spec::ClauseSpec {
-        id: leaked(&clause.id),
+        id: clause.id,
         tools: texts(&clause.tools),
         at: clause.at,
         asks: clause.asks,
         severity: clause.severity,
-        issue: leaked(&clause.issue),
-        actionable: leaked(&clause.actionable),
+        issue: clause.issue,
+        actionable: clause.actionable,
         schema: exact(&enforced(clause)),
         examples: list(clause.examples.iter().map(|example| spec::GateExample {
-            name: leaked(&example.name),
+            name: example.name,
             json: written(&example.facts),
             breaks: example.breaks,
             documents: documents(example).map(|documents| written(&documents)),
         })),
     });
-    leak::constant(spec::GateSpec { name: leaked(name), clauses: list(clauses) })
+    leak::constant(spec::GateSpec { name, clauses: list(clauses) })
 }

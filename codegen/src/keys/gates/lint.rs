@@ -33,7 +33,7 @@ pub(super) fn names(contract: &Contract, problems: &mut Vec<Problem>) {
     }
     let mut ids: BTreeMap<&str, &str> = BTreeMap::new();
     for Placed { gate, clause, at } in clauses(contract) {
-        if let Some(other) = ids.insert(&clause.id, gate) {
+        if let Some(other) = ids.insert(clause.id, gate) {
             problems.push(contract.document.problem(
                 format!("{at}/id"),
                 format!("gate `{other}` has a clause `{}` too", clause.id),
@@ -46,7 +46,7 @@ pub(super) fn names(contract: &Contract, problems: &mut Vec<Problem>) {
                 None => {
                     (format!("there is no operation `{label}`"), "write `tool`, or `tool/operation`".into())
                 }
-                Some(tool) if !tool.spec.gates.iter().any(|name| name == gate) => (
+                Some(tool) if !tool.spec.gates.contains(&gate) => (
                     format!("`{label}` does not have the gate `{gate}`"),
                     format!("add `\"{gate}\"` to its `gates`, or remove it here"),
                 ),
@@ -58,9 +58,9 @@ pub(super) fn names(contract: &Contract, problems: &mut Vec<Problem>) {
     for tool in contract.operations() {
         for (i, gate) in tool.spec.gates.iter().enumerate() {
             let label = tool.label();
-            let has_clause = clauses_of(contract, tool).any(|placed| placed.gate == gate);
+            let has_clause = clauses_of(contract, tool).any(|placed| placed.gate == *gate);
             let (message, help) = if !contract.spec.gates.contains_key(gate) {
-                let all: Vec<_> = contract.spec.gates.keys().map(String::as_str).collect();
+                let all: Vec<_> = contract.spec.gates.keys().copied().collect();
                 (format!("there is no gate `{gate}`"), format!("the gates are {}", all.join(", ")))
             } else if !has_clause {
                 (
@@ -171,7 +171,7 @@ fn examples(contract: &Contract, placed: &Placed<'_>, problems: &mut Vec<Problem
 /// Returns an example's fault, if it has one.
 fn wrong(contract: &Contract, clause: &Clause, example: &GateExample) -> Option<String> {
     let label = example.facts["tool"].as_str().unwrap_or_default();
-    let tool = contract.operation(label).filter(|_| clause.tools.iter().any(|tool| tool == label));
+    let tool = contract.operation(label).filter(|_| clause.tools.contains(&label));
     let Some(tool) = tool else {
         return Some(format!("the clause is not for `{label}`"));
     };
@@ -188,8 +188,8 @@ fn wrong(contract: &Contract, clause: &Clause, example: &GateExample) -> Option<
     let broken = broken.filter(|other| {
         compile(&views::bare(&other.clause.schema)).is_ok_and(|schema| !schema.is_valid(&facts))
     });
-    let broken: Vec<_> = broken.map(|other| other.clause.id.as_str()).collect();
-    match (example.breaks, broken.contains(&clause.id.as_str())) {
+    let broken: Vec<_> = broken.map(|other| other.clause.id).collect();
+    match (example.breaks, broken.contains(&clause.id)) {
         (true, false) => Some("it should break the clause, and satisfies it".into()),
         (false, true) => Some("it should satisfy the clause, and breaks it".into()),
         (true, true) if broken.len() > 1 => {

@@ -9,7 +9,7 @@ mod read;
 use indexmap::IndexMap;
 use tabellion_runtime::{FailureKind, spec};
 
-pub use self::read::{Clause, Gate, GateExample, GateMembers};
+pub use self::read::{Clause, Gate, GateExample};
 use super::{Emitted, EmittedTool, Key, ToolOf};
 use crate::{
     changes::Changes,
@@ -58,10 +58,10 @@ impl Key for Gates {
 }
 
 /// Adds to each operation the gates that it names.
-pub(crate) fn resolve(gates: &IndexMap<String, Gate>, tools: &mut [Tool]) {
+pub(crate) fn resolve(gates: &IndexMap<&'static str, Gate>, tools: &mut [Tool]) {
     for tool in tools {
         let named = gates.iter().filter(|(name, _)| tool.spec.gates.contains(name));
-        tool.spec.passed = named.map(|(name, gate)| (name.clone(), gate.clone())).collect();
+        tool.spec.passed = named.map(|(name, gate)| (*name, gate.clone())).collect();
         resolve(gates, &mut tool.parts);
     }
 }

@@ -10,20 +10,11 @@ use crate::{
     views,
 };
 
-/// The names under which clients find gates.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct GateMembers {
-    /// Member of a listed tool or workflow.
-    pub gates: String,
-    /// Member of an execution.
-    pub verdict: String,
-}
-
 /// A gate: one principle, in clauses.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Gate {
     /// The principle, for people.
-    pub description: Option<String>,
+    pub description: Option<&'static str>,
     /// The clauses.
     pub clauses: Vec<Clause>,
 }
@@ -32,9 +23,9 @@ pub struct Gate {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Clause {
     /// Stable id.
-    pub id: String,
+    pub id: &'static str,
     /// Labels of the operations to which it applies.
-    pub tools: Vec<String>,
+    pub tools: Vec<&'static str>,
     /// The time of its judgement.
     pub at: GateTime,
     /// The review that it asks for instead of refusing the call.
@@ -42,9 +33,9 @@ pub struct Clause {
     /// Severity of a violation.
     pub severity: Severity,
     /// The fault, for people.
-    pub issue: String,
+    pub issue: &'static str,
     /// Advice to the caller.
-    pub actionable: String,
+    pub actionable: &'static str,
     /// The schema of the facts.
     pub schema: Value,
     /// Facts that satisfy it, and facts that break it.
@@ -55,13 +46,13 @@ pub struct Clause {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct GateExample {
     /// Name of the case.
-    pub name: String,
+    pub name: &'static str,
     /// The facts.
     pub facts: Value,
     /// True if they break the clause.
     pub breaks: bool,
     /// Documents with which a call leads to these facts.
-    pub documents: Option<IndexMap<String, String>>,
+    pub documents: Option<IndexMap<&'static str, &'static str>>,
 }
 
 /// The name of a gate, one of its clauses, and the location of the clause in `contract.json`.
@@ -84,7 +75,7 @@ pub(super) fn clauses_of<'a>(contract: &'a Contract, tool: &'a Tool) -> impl Ite
     let label = tool.label();
     let gates = &tool.spec.gates;
     clauses(contract).filter(move |placed| {
-        gates.iter().any(|gate| gate == placed.gate) && placed.clause.tools.iter().any(|tool| *tool == label)
+        gates.contains(&placed.gate) && placed.clause.tools.iter().any(|tool| *tool == label)
     })
 }
 

@@ -1,5 +1,7 @@
 //! Classifies changes of `provenance`: a call that carried enough must still do so, under the same names.
 
+use std::fmt::Display;
+
 use tabellion_runtime::spec::ProvenanceUse;
 
 use super::read::{Provenance, ProvenanceField};
@@ -30,7 +32,7 @@ pub(super) fn contract(changes: &mut Changes<'_>, old: Option<&Provenance>, new:
     }
     let needs = |of: &Provenance| -> Vec<_> {
         let also = of.also_if.iter();
-        also.flat_map(|also| also.then.iter().map(|then| (also.field.clone(), then.clone()))).collect()
+        also.flat_map(|also| also.then.iter().map(|then| (also.field, *then))).collect()
     };
     let (before, after) = (needs(old), needs(new));
     for (field, then) in after.iter().filter(|need| !before.contains(need)) {
@@ -63,25 +65,14 @@ fn field(changes: &mut Changes<'_>, name: &str, old: &ProvenanceField, new: &Pro
         changes
             .breaking(format!("provenance `{name}` changed its type from `{}` to `{}`", old.kind, new.kind));
     }
-    let mut places = |what: &str, before: &[String], after: &[String]| {
-        for place in before.iter().filter(|place| !after.contains(place)) {
-            changes.breaking(format!("provenance `{name}` is no longer read from {what} `{place}`"));
-        }
-        for place in after.iter().filter(|place| !before.contains(place)) {
-            changes.compatible(format!("provenance `{name}` is read from {what} `{place}`"));
-        }
-        if sorted(before) == sorted(after) && before != after {
-            changes.breaking(format!("provenance `{name}` is read from another {what} first"));
-        }
-    };
-    places("key", &old.keys, &new.keys);
-    places("header", &old.headers, &new.headers);
+    places(changes, name, "key", &old.keys, &new.keys);
+    places(changes, name, "header", &old.headers, &new.headers);
     let words = |field: &ProvenanceField| -> Vec<_> {
         let from = field.from.iter().map(ToString::to_string);
         let discovered = field.discover.iter().map(|discovery| format!("discovered {discovery}"));
         from.chain(discovered).collect()
     };
-    places("source", &words(old), &words(new));
+    places(changes, name, "source", &words(old), &words(new));
     match (&old.default, &new.default) {
         (None, Some(_)) => changes.compatible(format!("provenance `{name}` has a default")),
         (Some(_), None) => changes.breaking(format!("provenance `{name}` no longer has a default")),
@@ -92,10 +83,25 @@ fn field(changes: &mut Changes<'_>, name: &str, old: &ProvenanceField, new: &Pro
     }
 }
 
-fn sorted(names: &[String]) -> Vec<&String> {
-    let mut names: Vec<_> = names.iter().collect();
-    names.sort();
-    names
+/// Compares the sources of one kind.
+fn places<S: Display + PartialEq>(
+    changes: &mut Changes<'_>,
+    name: &str,
+    what: &str,
+    before: &[S],
+    after: &[S],
+) {
+    let lost: Vec<_> = before.iter().filter(|place| !after.contains(place)).collect();
+    let added: Vec<_> = after.iter().filter(|place| !before.contains(place)).collect();
+    for place in &lost {
+        changes.breaking(format!("provenance `{name}` is no longer read from {what} `{place}`"));
+    }
+    for place in &added {
+        changes.compatible(format!("provenance `{name}` is read from {what} `{place}`"));
+    }
+    if lost.is_empty() && added.is_empty() && before != after {
+        changes.breaking(format!("provenance `{name}` is read from another {what} first"));
+    }
 }
 
 pub(super) fn tool(changes: &mut Changes<'_>, old: Option<ProvenanceUse>, new: Option<ProvenanceUse>) {

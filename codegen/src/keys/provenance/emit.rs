@@ -8,7 +8,7 @@ use super::read::{Provenance, ProvenanceDefault};
 use crate::{
     contract::Contract,
     keys::Emitted,
-    leak::{leaked, list, texts},
+    leak::{list, texts},
     names,
     rust::{literal, text},
 };
@@ -55,7 +55,7 @@ pub(super) fn contract(contract: &Contract, provenance: &Provenance) -> Emitted 
 /// Returns the table of the contract's provenance.
 pub(super) fn table(provenance: &Provenance) -> spec::ProvenanceSpec {
     let fields = provenance.fields.iter().map(|(name, field)| spec::ProvenanceField {
-        name: leaked(name),
+        name,
         kind: field.kind,
         keys: texts(&field.keys),
         headers: texts(&field.headers),
@@ -63,21 +63,15 @@ pub(super) fn table(provenance: &Provenance) -> spec::ProvenanceSpec {
         discover: field.discover,
         default: field.default.as_ref().map(|default| match default {
             ProvenanceDefault::Now(_) => spec::ProvenanceDefault::Now,
-            ProvenanceDefault::Present(other) => spec::ProvenanceDefault::Present(leaked(other)),
+            ProvenanceDefault::Present(other) => spec::ProvenanceDefault::Present(other),
         }),
     });
-    let also_if = provenance.also_if.iter();
     spec::ProvenanceSpec {
         fields: list(fields),
-        session: provenance.session.as_deref().map(leaked),
+        session: provenance.session,
         required: texts(&provenance.required),
-        also_if: list(
-            also_if.map(|also| spec::AlsoIf { field: leaked(&also.field), then: texts(&also.then) }),
-        ),
-        missing: spec::MissingProvenance {
-            error: leaked(&provenance.missing.error),
-            message: leaked(&provenance.missing.message),
-        },
+        also_if: list(provenance.also_if.iter().copied()),
+        missing: provenance.missing,
     }
 }
 

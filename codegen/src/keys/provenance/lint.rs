@@ -57,14 +57,14 @@ impl Check<'_> {
     fn fields(&mut self) {
         // A field's own name is a key under `tabellion/provenance`.
         let names = self.provenance.fields.keys();
-        let mut keys: BTreeMap<String, &str> = names.map(|name| (name.clone(), name.as_str())).collect();
+        let mut keys: BTreeMap<&str, &str> = names.map(|name| (*name, *name)).collect();
         let mut headers: BTreeMap<String, &str> = BTreeMap::new();
         if let Some(header) = self.contract.spec.modes.as_ref().and_then(|modes| modes.header.as_ref()) {
             headers.insert(header.to_ascii_lowercase(), "modes");
         }
         for (name, field) in &self.provenance.fields {
-            let at = pointer::walk("/provenance/fields", std::slice::from_ref(name));
-            if BESIDE.contains(&name.as_str()) {
+            let at = pointer::push("/provenance/fields", name);
+            if BESIDE.contains(name) {
                 let message = format!("`{name}` is kept beside the fields");
                 self.say(at.as_str(), message, "choose another name");
             }
@@ -78,7 +78,7 @@ impl Check<'_> {
                         "keys of `_meta` that begin with `tabellion/` are the runtime's",
                     );
                 }
-                let other = keys.insert(key.clone(), name);
+                let other = keys.insert(key, name);
                 if let Some(other) = other.filter(|other| other != name) {
                     self.say(at, format!("`{key}` is also a key of `{other}`"), "a key is one field's");
                 }
@@ -152,7 +152,7 @@ impl Check<'_> {
         }
         for (i, also) in provenance.also_if.iter().enumerate() {
             let at = format!("/provenance/alsoIf/{i}");
-            self.require_field(&format!("{at}/field"), &also.field);
+            self.require_field(&format!("{at}/field"), also.field);
             if provenance.fields.get(&also.field).is_some_and(|field| field.kind != ProvenanceType::Boolean) {
                 let message = format!("`{}` is never true", also.field);
                 self.say(format!("{at}/field"), message, "name a field of type `boolean`");
@@ -186,7 +186,7 @@ impl Check<'_> {
                 "add it to `errors`, or correct its spelling",
             );
         }
-        let found = placeholders(&missing.message);
+        let found = placeholders(missing.message);
         for name in found.iter().filter(|name| !PLACEHOLDERS.contains(name)) {
             self.say(
                 "/provenance/missing/message",

@@ -7,7 +7,7 @@ mod read;
 
 use tabellion_runtime::spec;
 
-pub use self::read::{AlsoIf, MissingProvenance, Provenance, ProvenanceDefault, ProvenanceField};
+pub use self::read::{Provenance, ProvenanceDefault, ProvenanceField};
 use super::{Emitted, Key, ToolOf};
 use crate::{
     changes::Changes,

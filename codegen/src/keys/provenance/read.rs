@@ -2,18 +2,18 @@
 
 use indexmap::IndexMap;
 use serde::Deserialize;
-use tabellion_runtime::spec::{Discovery, ProvenancePlace, ProvenanceType};
+use tabellion_runtime::spec::{AlsoIf, Discovery, MissingProvenance, ProvenancePlace, ProvenanceType};
 
 /// The fields of provenance, and the answer to a call that lacks some.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Provenance {
     /// Name of the field that identifies the caller's session.
-    pub session: Option<String>,
+    pub session: Option<&'static str>,
     /// The fields by name, in the order in which they are kept.
-    pub fields: IndexMap<String, ProvenanceField>,
+    pub fields: IndexMap<&'static str, ProvenanceField>,
     /// Names of the fields that a call needs, in the order in which errors list them.
-    pub required: Vec<String>,
+    pub required: Vec<&'static str>,
     /// Further fields that some calls need.
     #[serde(default)]
     pub also_if: Vec<AlsoIf>,
@@ -28,11 +28,11 @@ pub struct ProvenanceField {
     #[serde(rename = "type")]
     pub kind: ProvenanceType,
     /// Keys of a request's `_meta`.
-    #[serde(default)]
-    pub keys: Vec<String>,
+    #[serde(borrow, default)]
+    pub keys: Vec<&'static str>,
     /// HTTP headers.
     #[serde(default)]
-    pub headers: Vec<String>,
+    pub headers: Vec<&'static str>,
     /// Other sources.
     #[serde(default)]
     pub from: Vec<ProvenancePlace>,
@@ -42,24 +42,6 @@ pub struct ProvenanceField {
     pub default: Option<ProvenanceDefault>,
 }
 
-/// Further fields required of calls whose `field` is `true`.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct AlsoIf {
-    /// Name of the field that is true.
-    pub field: String,
-    /// Names of the fields that such a call needs.
-    pub then: Vec<String>,
-}
-
-/// The answer to a call without the provenance that its tool requires.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct MissingProvenance {
-    /// Name in the error table.
-    pub error: String,
-    /// The message.
-    pub message: String,
-}
-
 /// The value of a field that has no other source.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -67,7 +49,7 @@ pub enum ProvenanceDefault {
     /// The time. Always `true`.
     Now(bool),
     /// True if the call has the named field.
-    Present(String),
+    Present(&'static str),
 }
 
 impl Provenance {

@@ -12,7 +12,7 @@ use tabellion_runtime::{
     workflow_calls::{InstanceStatus, MAX_LISTED, TaskState},
 };
 
-use super::read::{OneOrMore, Workflow, distinct};
+use super::read::{Workflow, distinct};
 use crate::{
     contract::Contract,
     keys::{
@@ -167,7 +167,7 @@ pub(super) fn fill(contract: &Contract, table: &mut spec::ContractSpec) {
             mutating: call.mutating,
             roles: texts(&call.endpoint.roles),
             scopes: call.scopes,
-            errors: list(call.errors().map(leaked)),
+            errors: list(call.errors()),
             ..spec::ToolSpec::new(input, output)
         }
     }));
@@ -184,9 +184,9 @@ impl Call<'_> {
     }
 
     /// Returns the names of its possible errors: all errors with failures of the runtime.
-    fn errors(&self) -> impl Iterator<Item = &str> {
+    fn errors(&self) -> impl Iterator<Item = &'static str> {
         let errors = self.contract.spec.errors.iter();
-        errors.filter(|(_, error)| !error.failures.is_empty()).map(|(name, _)| name.as_str())
+        errors.filter(|(_, error)| !error.failures.is_empty()).map(|(name, _)| *name)
     }
 
     /// Returns the schemas of its requests and answers, with the names of their statics.
@@ -282,8 +282,7 @@ struct Workflows<'a>(&'a Contract);
 
 impl Workflows<'_> {
     fn all(&self) -> impl Iterator<Item = (&str, &Workflow)> {
-        let all = self.0.spec.workflows.iter();
-        all.map(|(id, workflow)| (id.as_str(), workflow))
+        self.0.spec.workflows.iter().map(|(id, workflow)| (*id, workflow))
     }
 
     /// Returns the schema of a value that belongs to one of the workflows that `is_meant` accepts; `each` makes theirs.
@@ -410,18 +409,17 @@ fn instance(id: &str, workflow: &Workflow) -> Value {
 fn task(workflow: &Workflow) -> Value {
     let tasks = || {
         let states = workflow.states.iter();
-        states.filter_map(|(name, state)| Some((name, state.task.as_ref()?)))
+        states.filter_map(|(name, state)| Some((name, state.task()?)))
     };
     // In the form of the declaration: one role, or several.
-    let has = |is: fn(&OneOrMore) -> bool| tasks().any(|(_, task)| is(&task.role));
-    let one = has(|role| role.names().len() == 1).then(|| json!({ "type": "string" }));
-    let several = has(|role| role.names().len() != 1)
-        .then(|| json!({ "type": "array", "items": { "type": "string" } }));
+    let one = tasks().any(|(_, task)| task.roles.len() == 1).then(|| json!({ "type": "string" }));
+    let several = tasks().any(|(_, task)| task.roles.len() != 1);
+    let several = several.then(|| json!({ "type": "array", "items": { "type": "string" } }));
     let mut roles: Vec<_> = [one, several].into_iter().flatten().collect();
     let role = if roles.len() == 1 { roles.remove(0) } else { json!({ "oneOf": roles }) };
     let decisions: Vec<_> = {
         let decisions = workflow.transitions.iter().filter(|it| it.by.is_none());
-        distinct(decisions.map(|transition| transition.on.as_str()))
+        distinct(decisions.map(|transition| transition.on))
     };
     let mut made: Vec<_> = workflow.events().into_iter().map(Value::from).collect();
     made.push(Value::Null);

@@ -1,14 +1,15 @@
 //! Classifies changes of workflows: a transition that was possible must stay possible.
 
 use indexmap::IndexMap;
+use tabellion_runtime::spec::{StateKind, TransitionSpec};
 
-use super::read::{State, Transition, Workflow};
+use super::read::Workflow;
 use crate::changes::Changes;
 
 pub(super) fn workflows(
     changes: &mut Changes<'_>,
-    old: &IndexMap<String, Workflow>,
-    new: &IndexMap<String, Workflow>,
+    old: &IndexMap<&'static str, Workflow>,
+    new: &IndexMap<&'static str, Workflow>,
 ) {
     for (id, before) in old {
         match new.get(id) {
@@ -23,7 +24,7 @@ pub(super) fn workflows(
 }
 
 fn workflow(changes: &mut Changes<'_>, id: &str, old: &Workflow, new: &Workflow) {
-    if (&old.initial, old.starts) != (&new.initial, new.starts) {
+    if (old.initial, old.starts) != (new.initial, new.starts) {
         changes.breaking(format!("workflow `{id}` starts otherwise"));
     }
     if old.parameters != new.parameters {
@@ -45,10 +46,10 @@ fn workflow(changes: &mut Changes<'_>, id: &str, old: &Workflow, new: &Workflow)
     for (name, before) in &old.states {
         match new.states.get(name) {
             None => changes.breaking(format!("workflow `{id}` has no state `{name}` any more")),
-            Some(after) if before.outcome != after.outcome => {
+            Some(after) if before.outcome() != after.outcome() => {
                 changes.breaking(format!("`{name}` of workflow `{id}` ends otherwise"));
             }
-            Some(after) => self::state(changes, id, (name, before), (old, new), after),
+            Some(after) => self::state(changes, id, (name, *before), (old, new), *after),
         }
     }
     for name in new.states.keys().filter(|name| !old.states.contains_key(*name)) {
@@ -56,7 +57,7 @@ fn workflow(changes: &mut Changes<'_>, id: &str, old: &Workflow, new: &Workflow)
     }
     let about = |workflow: &Workflow| {
         let Workflow { name, version, description, gates, .. } = workflow;
-        (name.clone(), *version, description.clone(), gates.clone())
+        (*name, *version, *description, gates.clone())
     };
     if about(old) != about(new) {
         changes.compatible(format!("workflow `{id}` is described otherwise"));
@@ -67,9 +68,9 @@ fn workflow(changes: &mut Changes<'_>, id: &str, old: &Workflow, new: &Workflow)
 fn state(
     changes: &mut Changes<'_>,
     id: &str,
-    (name, before): (&str, &State),
+    (name, before): (&str, StateKind),
     (old, new): (&Workflow, &Workflow),
-    after: &State,
+    after: StateKind,
 ) {
     for was in old.from(name) {
         let words = format!("`{}` from `{name}` of workflow `{id}`", was.on);
@@ -86,16 +87,16 @@ fn state(
 fn transition(
     changes: &mut Changes<'_>,
     words: &str,
-    (before, was): (&State, &Transition),
-    (after, is): (&State, &Transition),
+    (before, was): (StateKind, &TransitionSpec),
+    (after, is): (StateKind, &TransitionSpec),
 ) {
-    if (&was.to, &was.effect) != (&is.to, &is.effect) {
+    if (was.to, was.effect) != (is.to, is.effect) {
         changes.breaking(format!("{words} does something else"));
     }
     if was.by != is.by {
         changes.breaking(format!("{words} happens otherwise"));
     }
-    let (hindered, hinders) = (was.hindrances(), is.hindrances());
+    let (hindered, hinders) = (was.unless, is.unless);
     if hinders.iter().any(|condition| !hindered.contains(condition)) {
         changes.breaking(format!("{words} is not always possible"));
     } else if hinders.len() < hindered.len() {
@@ -107,7 +108,7 @@ fn transition(
     for need in was.needs.iter().filter(|need| !is.needs.contains(need)) {
         changes.compatible(format!("{words} no longer needs `{need}`"));
     }
-    let [had, has] = [was.roles(before), is.roles(after)].map(Option::unwrap_or_default);
+    let (had, has) = (was.roles_from(before), is.roles_from(after));
     for role in had.iter().filter(|role| !has.is_empty() && !has.contains(role)) {
         changes.breaking(format!("role `{role}` can no longer do {words}"));
     }
@@ -118,7 +119,7 @@ fn transition(
             changes.compatible(format!("role `{role}` can do {words}"));
         }
     }
-    match (was.is_barred(before), is.is_barred(after)) {
+    match (was.bars_author(before), is.bars_author(after)) {
         (false, true) => changes.breaking(format!("the author can no longer do {words}")),
         (true, false) => changes.compatible(format!("the author can do {words}")),
         _ => {}

@@ -4,12 +4,12 @@ use indexmap::IndexMap;
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{format_ident, quote};
 use serde_json::Value;
-use tabellion_runtime::spec;
+use tabellion_runtime::spec::{self, StateKind, TransitionSpec};
 
-use super::read::{State, Transition, Workflow};
+use super::read::Workflow;
 use crate::{
     keys::Emitted,
-    leak::{self, exact, leaked, list, texts},
+    leak::{self, exact, list, texts},
     names,
     rust::{
         literal,
@@ -42,7 +42,7 @@ fn schema(
     (declared, reference)
 }
 
-pub(super) fn contract(workflows: &IndexMap<String, Workflow>) -> Emitted {
+pub(super) fn contract(workflows: &IndexMap<&'static str, Workflow>) -> Emitted {
     if workflows.is_empty() {
         return Emitted::default();
     }
@@ -73,7 +73,7 @@ fn declaration(id: &str, workflow: &Workflow, texts: &mut Texts) -> TokenStream 
     let (takes_schema, takes) =
         schema(id, "TAKES", " Schema of the data that a decision may have.", workflow.takes.as_ref(), texts);
     let states = literal::expression(&self::states(workflow));
-    let transitions = literal::expression(&self::transitions(workflow));
+    let transitions = literal::expression(&workflow.transitions);
     quote! {
         #parameters_schema
         #takes_schema
@@ -99,9 +99,9 @@ impl Workflow {
     pub fn transition_table(&self) -> String {
         let mut table = String::from("| from | on | to | by | also |\n|---|---|---|---|---|");
         for transition in &self.transitions {
-            for from in transition.from.names() {
-                let by = self.states.get(from).map(|state| transition.by_whom(state));
-                let (by, effect) = (by.unwrap_or_default(), transition.effect.as_deref().unwrap_or_default());
+            for from in transition.from {
+                let by = self.states.get(*from).map(|state| by_whom(transition, *state));
+                let (by, effect) = (by.unwrap_or_default(), transition.effect.unwrap_or_default());
                 table += &format!("\n| {from} | {} | {} | {by} | {effect} |", transition.on, transition.to);
             }
         }
@@ -109,44 +109,19 @@ impl Workflow {
     }
 }
 
-impl Transition {
-    /// Returns the roles and the tool that can make the transition, for people.
-    fn by_whom(&self, state: &State) -> String {
-        let roles = self.roles(state).map(|roles| roles.join(" or "));
-        let barred = self.is_barred(state).then(|| "not the author".to_owned());
-        let tool = self.by.as_ref().map(|tool| format!("a call of `{tool}`"));
-        let all: Vec<_> = [roles, barred, tool].into_iter().flatten().collect();
-        all.join(", ")
-    }
+/// Returns the roles and the tool that can make a transition from a state, for people.
+fn by_whom(transition: &TransitionSpec, state: StateKind) -> String {
+    let roles = transition.roles_from(state);
+    let roles = (!roles.is_empty()).then(|| roles.join(" or "));
+    let barred = transition.bars_author(state).then(|| "not the author".to_owned());
+    let tool = transition.by.map(|tool| format!("a call of `{tool}`"));
+    let all: Vec<_> = [roles, barred, tool].into_iter().flatten().collect();
+    all.join(", ")
 }
 
 /// Returns the table of a workflow's states.
 fn states(workflow: &Workflow) -> &'static [spec::StateSpec] {
-    list(workflow.states.iter().map(|(name, state)| spec::StateSpec {
-        name: leaked(name),
-        kind: match (&state.task, state.outcome) {
-            (Some(task), _) => spec::StateKind::Task(spec::TaskSpec {
-                name: leaked(&task.name),
-                roles: texts(task.role.names()),
-                not_by_author: task.not_by.is_some(),
-            }),
-            (None, outcome) => spec::StateKind::Final(outcome.unwrap_or(spec::Outcome::Completed)),
-        },
-    }))
-}
-
-/// Returns the table of a workflow's transitions.
-fn transitions(workflow: &Workflow) -> &'static [spec::TransitionSpec] {
-    list(workflow.transitions.iter().map(|transition| spec::TransitionSpec {
-        from: texts(transition.from.names()),
-        on: leaked(&transition.on),
-        to: leaked(&transition.to),
-        effect: transition.effect.as_deref().map(leaked),
-        unless: list(transition.hindrances().iter().copied()),
-        needs: texts(&transition.needs),
-        by: transition.by.as_deref().map(leaked),
-        roles: transition.role.as_ref().map_or(&[], |role| texts(role.names())),
-    }))
+    list(workflow.states.iter().map(|(name, kind)| spec::StateSpec { name, kind: *kind }))
 }
 
 /// Returns the names of the enums of states, events and effects.
@@ -155,7 +130,7 @@ pub(crate) fn type_names(id: &str) -> [String; 3] {
 }
 
 fn enums(id: &str, workflow: &Workflow) -> Vec<TokenStream> {
-    let states = workflow.states.keys().map(String::as_str).collect();
+    let states = workflow.states.keys().copied().collect();
     let all = [("state", states), ("event", workflow.events()), ("effect", workflow.effects())];
     let named = type_names(id).into_iter().zip(all).filter(|(_, (_, words))| !words.is_empty());
     named
@@ -188,20 +163,20 @@ fn words_enum(name: &Ident, docs: &TokenStream, what: &str, words: &[&str]) -> T
     }
 }
 
-pub(super) fn fill(workflows: &IndexMap<String, Workflow>, table: &mut spec::ContractSpec) {
+pub(super) fn fill(workflows: &IndexMap<&'static str, Workflow>, table: &mut spec::ContractSpec) {
     table.workflows = list(workflows.iter().map(|(id, workflow)| {
         leak::constant(spec::WorkflowSpec {
-            id: leaked(id),
-            name: leaked(&workflow.name),
+            id,
+            name: workflow.name,
             version: workflow.version,
-            description: leaked(&workflow.description),
+            description: workflow.description,
             starts: workflow.starts,
             gates: texts(&workflow.gates),
             parameters: workflow.parameters.as_ref().map(exact),
             takes: workflow.takes.as_ref().map(exact),
-            initial: leaked(&workflow.initial),
+            initial: workflow.initial,
             states: states(workflow),
-            transitions: transitions(workflow),
+            transitions: list(workflow.transitions.iter().copied()),
         })
     }));
 }

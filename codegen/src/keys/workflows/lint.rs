@@ -8,10 +8,7 @@ use tabellion_runtime::{
     spec::{AUTHOR, Starts},
 };
 
-use super::{
-    calls::MEMBERS,
-    read::{OneOrMore, State, Workflow},
-};
+use super::{calls::MEMBERS, read::Workflow};
 use crate::{contract::Contract, pointer, problem::Problem};
 
 /// The problems of one workflow.
@@ -46,7 +43,7 @@ impl Lint<'_> {
         }
         for (name, schema) in &self.workflow.about {
             let at = pointer::push("/about", name);
-            if MEMBERS.contains(&name.as_str()) {
+            if MEMBERS.contains(name) {
                 let message = format!("every instance has a member `{name}` already");
                 self.say(&at, message, "choose a different name");
             }
@@ -71,7 +68,7 @@ impl Lint<'_> {
         if role == AUTHOR || roles.is_some_and(|roles| roles.contains_key(role)) {
             return;
         }
-        let known: Vec<_> = roles.into_iter().flatten().map(|(name, _)| name.as_str()).collect();
+        let known: Vec<_> = roles.into_iter().flatten().map(|(name, _)| *name).collect();
         let known = [known, vec![AUTHOR]].concat().join(", ");
         self.say(at, format!("there is no role `{role}`"), format!("the roles are {known}"));
     }
@@ -88,12 +85,12 @@ impl Lint<'_> {
 
     fn states(&mut self) -> bool {
         let workflow = self.workflow;
-        for (name, State { task, .. }) in &workflow.states {
-            for role in task.iter().flat_map(|task| task.role.names()) {
+        for (name, state) in &workflow.states {
+            for role in state.task().into_iter().flat_map(|task| task.roles) {
                 self.role(&format!("/states/{name}/task/role"), role);
             }
         }
-        self.exists("/initial", &workflow.initial)
+        self.exists("/initial", workflow.initial)
     }
 
     fn transitions(&mut self) -> bool {
@@ -102,10 +99,10 @@ impl Lint<'_> {
         let mut seen = BTreeSet::new();
         for (i, transition) in workflow.transitions.iter().enumerate() {
             let at = format!("/transitions/{i}");
-            is_sound &= self.exists(&format!("{at}/to"), &transition.to);
-            for from in transition.from.names() {
+            is_sound &= self.exists(&format!("{at}/to"), transition.to);
+            for from in transition.from {
                 is_sound &= self.exists(&format!("{at}/from"), from);
-                if workflow.states.get(from).is_some_and(|state| state.outcome.is_some()) {
+                if workflow.states.get(*from).is_some_and(|state| state.outcome().is_some()) {
                     let message = format!("`{from}` is final, so nothing leads from it");
                     self.say(
                         &format!("{at}/from"),
@@ -113,15 +110,15 @@ impl Lint<'_> {
                         "remove the transition, or give the state a task",
                     );
                 }
-                if !seen.insert((from, &transition.on)) {
+                if !seen.insert((from, transition.on)) {
                     let message = format!("`{}` leads from `{from}` twice", transition.on);
                     self.say(&format!("{at}/on"), message, "choose a different event");
                 }
             }
-            for role in transition.role.iter().flat_map(OneOrMore::names) {
+            for role in transition.roles {
                 self.role(&format!("{at}/role"), role);
             }
-            if let Some(tool) = &transition.by {
+            if let Some(tool) = transition.by {
                 self.tool(&format!("{at}/by"), tool);
             }
         }
@@ -145,25 +142,24 @@ impl Lint<'_> {
     /// Checks that every state is reachable, and leads to a final one.
     fn ways(&mut self) {
         let workflow = self.workflow;
-        let mut reached = BTreeSet::from([workflow.initial.as_str()]);
-        let mut waiting = vec![workflow.initial.as_str()];
+        let mut reached = BTreeSet::from([workflow.initial]);
+        let mut waiting = vec![workflow.initial];
         while let Some(state) = waiting.pop() {
             for transition in workflow.from(state) {
-                if reached.insert(&transition.to) {
-                    waiting.push(&transition.to);
+                if reached.insert(transition.to) {
+                    waiting.push(transition.to);
                 }
             }
         }
         let mut ending: BTreeSet<&str> = workflow
             .states
             .iter()
-            .filter(|(_, state)| state.outcome.is_some())
-            .map(|(name, _)| name.as_str())
+            .filter(|(_, state)| state.outcome().is_some())
+            .map(|(name, _)| *name)
             .collect();
         loop {
-            let leads =
-                |state: &&String| workflow.from(state).any(|transition| ending.contains(&*transition.to));
-            let more: Vec<_> = workflow.states.keys().filter(leads).map(String::as_str).collect();
+            let leads = |state: &&&str| workflow.from(state).any(|transition| ending.contains(transition.to));
+            let more: Vec<_> = workflow.states.keys().filter(leads).copied().collect();
             let before = ending.len();
             ending.extend(more);
             if ending.len() == before {
@@ -172,10 +168,10 @@ impl Lint<'_> {
         }
         for state in workflow.states.keys() {
             let at = pointer::push("/states", state);
-            if !reached.contains(state.as_str()) {
+            if !reached.contains(state) {
                 let message = format!("no transition leads to `{state}`");
                 self.say(&at, message, "add one, or remove the state");
-            } else if !ending.contains(state.as_str()) {
+            } else if !ending.contains(state) {
                 let message = format!("from `{state}`, no final state can be reached");
                 self.say(&at, message, "add a transition from it, or make it final");
             }

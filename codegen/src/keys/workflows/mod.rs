@@ -9,10 +9,7 @@ mod read;
 
 use tabellion_runtime::spec;
 
-pub use self::{
-    pending::Pending,
-    read::{OneOrMore, State, Task, Transition, Workflow},
-};
+pub use self::read::Workflow;
 use super::{Emitted, Key, ToolOf};
 use crate::{
     changes::Changes,

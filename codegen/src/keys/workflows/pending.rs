@@ -1,6 +1,5 @@
 //! `pending` of an operation: the marks of an answer whose change waits.
 
-use serde::Deserialize;
 use tabellion_runtime::{
     schema::compile,
     spec::{self, Starts},
@@ -9,22 +8,10 @@ use tabellion_runtime::{
 use crate::{
     changes::Changes,
     contract::{Contract, Side, Tool},
-    leak::leaked,
     lint::pointers::leads_to,
     problem::Problem,
     views,
 };
-
-/// The marks of an answer whose change waits for a decision.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct Pending {
-    /// JSON pointer in the response to a string.
-    pub at: String,
-    /// The string of a pending answer.
-    pub is: String,
-    /// JSON pointer in the response to the id of the workflow's instance.
-    pub instance: String,
-}
 
 pub(super) fn lint(contract: &Contract, tool: &Tool, problems: &mut Vec<Problem>) {
     let Some(pending) = &tool.spec.pending else { return };
@@ -47,12 +34,12 @@ pub(super) fn lint(contract: &Contract, tool: &Tool, problems: &mut Vec<Problem>
         );
     }
     let output = tool.schema(Side::Output);
-    leads_to(output, &pending.instance, "string", &tool.document, "/pending/instance", problems);
-    let Some(found) = leads_to(output, &pending.at, "string", &tool.document, "/pending/at", problems) else {
+    leads_to(output, pending.instance, "string", &tool.document, "/pending/instance", problems);
+    let Some(found) = leads_to(output, pending.at, "string", &tool.document, "/pending/at", problems) else {
         return;
     };
     let is_possible = compile(&views::enforced(found.schema))
-        .map_or(true, |validator| validator.is_valid(&pending.is.as_str().into()));
+        .map_or(true, |validator| validator.is_valid(&pending.is.into()));
     if !is_possible {
         problems.push(tool.document.problem(
             "/pending/is",
@@ -75,9 +62,5 @@ pub(super) fn compare(changes: &mut Changes<'_>, old: &Tool, new: &Tool) {
 }
 
 pub(super) fn fill(tool: &Tool, entry: &mut spec::ToolSpec) {
-    entry.pending = tool.spec.pending.as_ref().map(|pending| spec::Pending {
-        at: leaked(&pending.at),
-        is: leaked(&pending.is),
-        instance: leaked(&pending.instance),
-    });
+    entry.pending = tool.spec.pending;
 }

@@ -1,7 +1,10 @@
 //! Retention of calls: executions and sessions.
 
+use serde::Deserialize;
+
 /// Retention of executions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct ExecutionsSpec {
     /// Number of seconds that an execution is stored.
     pub keep_seconds: u32,
@@ -10,7 +13,8 @@ pub struct ExecutionsSpec {
 }
 
 /// The sessions of callers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct SessionsSpec {
     /// Maximum number of active sessions of one caller.
     pub most: u32,

@@ -1,14 +1,16 @@
 //! Effects of calls on documents.
 
+use serde::Deserialize;
 use serde_json::Value;
 
 use super::ToolSpec;
 use crate::vocabulary::vocabulary;
 
 /// The effect of a call on the document at the tool's path. Conformance checks compare it with the document.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub struct Effect {
     /// Its kind.
+    #[serde(rename = "effect")]
     pub kind: EffectKind,
     /// The requests that have this effect; without it, all of them.
     pub when: Option<When>,
@@ -25,7 +27,7 @@ pub struct Effect {
 }
 
 /// A condition on a request: the value at `at` is the string `is`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub struct When {
     /// JSON pointer in the request.
     pub at: &'static str,

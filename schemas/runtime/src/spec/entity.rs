@@ -3,6 +3,10 @@
 //! Constants like the rest of a contract's declaration; the [table engine](crate::rows::table) runs the operations that expand from
 //! them, and a store makes its tables from them.
 
+use serde::Deserialize;
+
+use super::read::list;
+
 /// The rows of a contract: its entities and their division into orgs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RowsSpec {
@@ -21,7 +25,7 @@ pub struct RowsSpec {
 }
 
 /// Division of rows into orgs. Rows of other orgs are reported as not found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub struct OrgSpec {
     /// Name of the entity whose rows are the orgs.
     pub entity: &'static str,
@@ -33,11 +37,12 @@ pub struct OrgSpec {
 
 /// Selection of the caller's row, the default of fields that refer to it: the row of the call's key, else the row that the call names, else
 /// a default.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub struct CallerSpec {
     /// Name of the entity, which has a key of one field.
     pub entity: &'static str,
     /// Names of the fields by which calls name the row; the first match counts.
+    #[serde(deserialize_with = "list")]
     pub by: &'static [&'static str],
     /// Name of the provenance field with such a value, if calls name the row at all.
     pub provenance: Option<&'static str>,
@@ -167,23 +172,25 @@ pub enum Range {
 }
 
 /// Source of a copied value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub struct Copied {
     /// Name of the field that refers to the other row.
+    #[serde(rename = "ref")]
     pub reference: &'static str,
     /// Name of that row's field, which never changes.
     pub field: &'static str,
 }
 
 /// A condition on several fields of a row together.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub enum RowRule {
     /// At least one of these has a value.
-    AnyOf(&'static [&'static str]),
+    AnyOf(#[serde(borrow, deserialize_with = "list")] &'static [&'static str]),
     /// No two of these have the same value.
-    Differ(&'static [&'static str]),
+    Differ(#[serde(borrow, deserialize_with = "list")] &'static [&'static str]),
     /// The times of these, where there are any, are in this order.
-    Ordered(&'static [&'static str]),
+    Ordered(#[serde(borrow, deserialize_with = "list")] &'static [&'static str]),
 }
 
 /// A member that answers add to a row.

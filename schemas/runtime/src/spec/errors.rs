@@ -1,5 +1,6 @@
 //! Errors: their transport to clients, and the error table.
 
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::{ContractSpec, ToolSpec};
@@ -65,7 +66,7 @@ pub struct ErrorSpec {
 }
 
 /// The object that represents an error in the structured content of a result: the names of its members.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub struct ErrorBody {
     /// Member of the result that contains the object.
     pub at: &'static str,

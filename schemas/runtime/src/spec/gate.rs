@@ -1,5 +1,7 @@
 //! Gates: rules of conduct, as schemas of the facts of a call.
 
+use serde::Deserialize;
+
 use crate::{Text, schema::Schema, vocabulary::vocabulary};
 
 vocabulary! {
@@ -50,7 +52,7 @@ vocabulary! {
 }
 
 /// The names under which clients find gates.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub struct GateMembers {
     /// Member of a listed tool or workflow: the names of its gates.
     pub gates: &'static str,

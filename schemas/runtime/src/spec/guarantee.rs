@@ -1,9 +1,11 @@
 //! Promises of an implementation.
 
+use serde::Deserialize;
+
 use crate::vocabulary::vocabulary;
 
 /// A promise that a conformance check can break.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub struct Guarantee {
     /// Stable id: `commit-per-mutation`.
     pub id: &'static str,

@@ -1,7 +1,9 @@
 //! The tool that reads the activity log.
 
+use serde::Deserialize;
+
 /// The tool that reads the activity log, and the layout of its entries.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub struct LogSpec {
     /// Name of the tool.
     pub tool: &'static str,

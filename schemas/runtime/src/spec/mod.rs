@@ -3,6 +3,8 @@
 //! The fields mirror `meta/contract.schema.json`, `meta/tool.schema.json` and `meta/operation.schema.json`, which describe them. A constant
 //! names the fields that its contract uses and takes the others from [`ContractSpec::EMPTY`] or [`ToolSpec::new`], so that it does
 //! not change when a key is added.
+//!
+//! A type whose JSON has the same form has a derived `Deserialize`, and `codegen` reads it as it is. For other forms it has types of its own.
 
 mod annotations;
 mod approval;
@@ -21,6 +23,7 @@ mod preview;
 mod prompt;
 mod provenance;
 mod rate_limit;
+pub mod read;
 mod resource;
 mod rest;
 mod workflow;

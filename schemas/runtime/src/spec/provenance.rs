@@ -1,5 +1,8 @@
 //! Provenance: the agent, program, machine and person behind a call, as a contract declares it.
 
+use serde::Deserialize;
+
+use super::read::list;
 use crate::vocabulary::vocabulary;
 
 /// The fields of provenance, and the answer to a call that lacks required ones.
@@ -37,16 +40,17 @@ pub struct ProvenanceField {
 }
 
 /// Further fields of calls that have `true` for one field.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub struct AlsoIf {
     /// Name of the field that is true.
     pub field: &'static str,
     /// Names of the fields that such a call needs.
+    #[serde(deserialize_with = "list")]
     pub then: &'static [&'static str],
 }
 
 /// The answer to a call without the provenance that its tool requires.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub struct MissingProvenance {
     /// Name in the error table.
     pub error: &'static str,

@@ -1,5 +1,8 @@
 //! Workflows: state machines for pending decisions of people and agents.
 
+use serde::Deserialize;
+
+use super::read::{is_given, list, one_or_several};
 use crate::{schema::Schema, vocabulary::vocabulary};
 
 vocabulary! {
@@ -75,7 +78,8 @@ pub struct StateSpec {
 }
 
 /// The kind of a state.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase", bound(deserialize = "'de: 'static"))]
 pub enum StateKind {
     /// A task waits.
     Task(TaskSpec),
@@ -84,20 +88,23 @@ pub enum StateKind {
 }
 
 /// A task of a workflow.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub struct TaskSpec {
     /// Name for people.
     pub name: &'static str,
     /// The roles of which a caller must have one to complete it: roles of the contract, or [`AUTHOR`].
+    #[serde(rename = "role", deserialize_with = "one_or_several")]
     pub roles: &'static [&'static str],
     /// True if the caller who started the instance may not complete it, whichever roles they have.
+    #[serde(rename = "notBy", default, deserialize_with = "is_given")]
     pub not_by_author: bool,
 }
 
 /// A transition of a workflow.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub struct TransitionSpec {
     /// The states that it leads from.
+    #[serde(deserialize_with = "one_or_several")]
     pub from: &'static [&'static str],
     /// The event.
     pub on: &'static str,
@@ -106,12 +113,15 @@ pub struct TransitionSpec {
     /// Further effect in the same commit.
     pub effect: Option<&'static str>,
     /// The conditions that block it.
+    #[serde(default, deserialize_with = "one_or_several")]
     pub unless: &'static [Unless],
     /// Members that the event must have, other than null and blank texts.
+    #[serde(default, deserialize_with = "list")]
     pub needs: &'static [&'static str],
     /// The tool whose call is the event; the tool's own roles apply. `None` for a decision on the task.
     pub by: Option<&'static str>,
     /// The roles that may trigger it, if not those of the task.
+    #[serde(rename = "role", default, deserialize_with = "one_or_several")]
     pub roles: &'static [&'static str],
 }
 
@@ -127,8 +137,42 @@ impl WorkflowSpec {
     }
 }
 
+impl StateKind {
+    /// Returns the outcome of an instance in such a state, if it has ended.
+    pub fn outcome(self) -> Option<Outcome> {
+        match self {
+            Self::Final(outcome) => Some(outcome),
+            Self::Task(_) => None,
+        }
+    }
+
+    /// Returns its task, if one waits.
+    pub fn task(self) -> Option<TaskSpec> {
+        match self {
+            Self::Task(task) => Some(task),
+            Self::Final(_) => None,
+        }
+    }
+}
+
+impl TransitionSpec {
+    /// Returns the roles of which a caller must have one to trigger it from such a state; empty if the roles of its tool decide.
+    pub fn roles_from(&self, state: StateKind) -> &'static [&'static str] {
+        match (self.roles, self.by, state) {
+            ([], None, StateKind::Task(task)) => task.roles,
+            (roles, ..) => roles,
+        }
+    }
+
+    /// Returns true if the caller who started the instance may not trigger it from such a state.
+    pub fn bars_author(&self, state: StateKind) -> bool {
+        let is_decision = self.by.is_none() && self.roles.is_empty();
+        is_decision && state.task().is_some_and(|task| task.not_by_author)
+    }
+}
+
 /// The mark of an answer whose change is pending: canonical data has not changed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub struct Pending {
     /// JSON pointer in the response to a string.
     pub at: &'static str,
