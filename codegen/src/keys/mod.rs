@@ -139,8 +139,8 @@ pub struct ContractSpec {
 }
 
 /// The content of a tool file.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
 pub struct ToolSpec {
     /// Name on the wire.
     pub name: &'static str,
@@ -149,13 +149,10 @@ pub struct ToolSpec {
     /// Hints for clients.
     pub annotations: Annotations,
     /// JSON pointers to the strings in the request that choose the operation.
-    #[serde(default)]
     pub select: Vec<&'static str>,
     /// The reasons why combinations of values have no operation.
-    #[serde(default)]
     pub refused: IndexMap<&'static str, &'static str>,
     /// True if a call makes a commit.
-    #[serde(default)]
     pub mutating: bool,
     /// JSON pointer to the path in the request.
     pub path: Option<&'static str>,
@@ -172,34 +169,26 @@ pub struct ToolSpec {
     /// Name of its rate limit.
     pub rate_limit: Option<&'static str>,
     /// Names of the roles that may call it. For a tool with operations, the default for each operation.
-    #[serde(default)]
     pub roles: Vec<&'static str>,
     /// Names of its gates, likewise.
-    #[serde(default)]
     pub gates: Vec<&'static str>,
     /// These gates, in the contract's form.
     #[serde(skip)]
     pub passed: IndexMap<&'static str, Gate>,
     /// Words by which clients can group it.
-    #[serde(default)]
     pub tags: Vec<&'static str>,
     /// Names of the modes in which it may be called.
-    #[serde(default)]
     pub modes: Vec<&'static str>,
     /// Its use of the provenance of calls.
     pub provenance: Option<ProvenanceUse>,
     /// Names of the errors that the tool can return.
-    #[serde(default)]
     pub errors: Vec<&'static str>,
     /// The effects of calls on the document at `path`.
-    #[serde(default)]
     pub effects: Vec<Effect>,
     /// Requests: the source document's schema and `x-*` keys.
     pub input_schema: Value,
     /// Responses, likewise.
-    #[serde(default)]
     pub output_schema: Value,
     /// Requests and responses that are checked when code is generated.
-    #[serde(default)]
     pub examples: Vec<Example>,
 }

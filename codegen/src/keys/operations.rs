@@ -8,10 +8,10 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use tabellion_runtime::{
     pointer::tokens,
-    spec::{self, Annotations, Approval, Effect, PathPolicy, Pending},
+    spec::{self, Annotations},
 };
 
-use super::{EmittedTool, Example, Key, ToolSpec};
+use super::{EmittedTool, Key, ToolSpec};
 use crate::{
     algebra,
     contract::{Contract, Side, Tool},
@@ -35,9 +35,8 @@ pub struct Operation {
     pub has: Vec<&'static str>,
 }
 
-/// The content of an operation file. All but `is`, `has`, `request` and `response` are keys of tools.
+/// The content of an operation file.
 #[derive(Debug, Clone, Deserialize)]
-#[serde(rename_all = "camelCase")]
 pub struct OperationSpec {
     /// Its description; by default the tool's.
     pub description: Option<&'static str>,
@@ -46,38 +45,17 @@ pub struct OperationSpec {
     /// Members that distinguish it from another operation with the same values.
     #[serde(default)]
     pub has: Vec<&'static str>,
-    /// True if it changes data.
-    pub mutating: bool,
-    /// JSON pointer to the path in the request.
-    pub path: Option<&'static str>,
-    /// The folder below which the path lies.
-    pub path_in: Option<&'static str>,
-    /// The permitted paths.
-    pub paths: Option<PathPolicy>,
-    /// JSON pointer to the commit in the response.
-    pub commit: Option<&'static str>,
-    /// The marks of a response whose change waits for a decision.
-    pub pending: Option<Pending>,
-    /// The approval by a person that the change needs, if any.
-    pub approval: Option<Approval>,
-    /// Name of its rate limit.
-    pub rate_limit: Option<&'static str>,
     /// Names of the roles that may call it, if not those of the tool.
     pub roles: Option<Vec<&'static str>>,
     /// Names of its gates, if not those of the tool.
     pub gates: Option<Vec<&'static str>>,
-    /// Names of the errors that it can return.
-    pub errors: Vec<&'static str>,
-    /// The effects of calls on the document at `path`.
-    #[serde(default)]
-    pub effects: Vec<Effect>,
     /// The members of the tool's request that it takes.
     pub request: Value,
     /// Responses.
     pub response: Value,
-    /// Requests and responses that are checked when code is generated.
-    #[serde(default)]
-    pub examples: Vec<Example>,
+    /// Its other keys, which are keys of tools.
+    #[serde(flatten)]
+    pub rest: ToolSpec,
 }
 
 impl OperationSpec {
@@ -88,29 +66,12 @@ impl OperationSpec {
         let spec = ToolSpec {
             name: tool.name,
             description: self.description.unwrap_or(tool.description),
-            annotations: Annotations { read_only: !self.mutating, ..tool.annotations },
-            select: vec![],
-            refused: Default::default(),
-            mutating: self.mutating,
-            path: self.path,
-            path_in: self.path_in,
-            paths: self.paths,
-            commit: self.commit,
-            pending: self.pending,
-            approval: self.approval,
-            rate_limit: self.rate_limit,
+            annotations: Annotations { read_only: !self.rest.mutating, ..tool.annotations },
             roles: self.roles.unwrap_or_else(|| tool.roles.clone()),
             gates: self.gates.unwrap_or_else(|| tool.gates.clone()),
-            passed: Default::default(),
-            tags: vec![],
-            // Declared by the tool, before an operation is chosen.
-            modes: vec![],
-            provenance: None,
-            errors: self.errors,
-            effects: self.effects,
             input_schema: narrowed(&tool.input_schema, &operation, &self.request),
             output_schema: self.response,
-            examples: self.examples,
+            ..self.rest
         };
         Tool { document, spec, operation: Some(operation), parts: vec![], rows: None }
     }

@@ -80,21 +80,16 @@ impl Whole<'_> {
             description: Some(leaked(&self.description())),
             is: vec![self.word, resource],
             has: vec![],
-            mutating: self.is_mutating(),
-            path: None,
-            path_in: None,
-            paths: None,
-            commit: None,
-            pending: None,
-            approval: None,
-            rate_limit: None,
             roles: None,
             gates: None,
-            errors: self.errors(),
-            examples: vec![self.example(&request)],
+            rest: ToolSpec {
+                mutating: self.is_mutating(),
+                errors: self.errors(),
+                examples: vec![self.example(&request)],
+                ..ToolSpec::default()
+            },
             request,
             response: self.response(),
-            effects: vec![],
         };
         let usual = || format!("{}-{}", self.word, resource.replace('_', "-"));
         let name = self.of.name.map_or_else(usual, str::to_owned);

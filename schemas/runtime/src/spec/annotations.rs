@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 /// MCP's tool annotations. All four are always sent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 pub struct Annotations {
     /// True if the tool changes nothing.
     #[serde(rename = "readOnlyHint")]
