@@ -10,14 +10,16 @@ use crate::{
     rust::{literal, text::Texts},
 };
 
-/// The schema of a tool that is filled in only to read the fields that a key sets.
-static NO_SCHEMA: Schema = Schema::exact(Text::Written("{}"));
+/// The schema of entries without one, from which only other fields are read.
+pub(super) static NO_SCHEMA: Schema = Schema::exact(Text::Written("{}"));
 
-/// Returns the Rust of each listed field whose value in `$table` differs from `$usual`.
+/// Returns the Rust of each field in `written` whose value in `$table` differs from `$usual`. The fields in `others` are written by the
+/// `emit` or `emit_tool` of their keys. Both lists together name every field, so that a new one is put into one of them.
 macro_rules! set_fields {
-    ($of:literal, $table:ident, $usual:ident, [$($field:ident),* $(,)?]) => {{
+    ($of:ident, $table:ident, $usual:ident, written: [$($field:ident),* $(,)?], others: [$($other:ident),* $(,)?]) => {{
+        let spec::$of { $($field: _,)* $($other: _,)* } = &$table;
         let fields = [
-            $(literal::set_field(concat!($of, ".", stringify!($field)), &$table.$field, &$usual.$field)),*
+            $(literal::set_field(concat!(stringify!($of), ".", stringify!($field)), &$table.$field, &$usual.$field)),*
         ];
         fields.into_iter().collect()
     }};
@@ -57,52 +59,13 @@ pub(crate) trait Key: Sync {
         let usual = || spec::ToolSpec::new(&NO_SCHEMA, &NO_SCHEMA);
         let (mut entry, usual) = (usual(), usual());
         self.fill_tool(tool, &mut entry);
-        // Names every field, so that a new one is put into the list below or into the `emit_tool` of its key.
-        let spec::ToolSpec {
-            name: _,
-            description: _,
-            annotations: _,
-            operations: _,
-            operation: _,
-            rows: _,
-            mutating: _,
-            path: _,
-            path_in: _,
-            paths: _,
-            commit: _,
-            pending: _,
-            approval: _,
-            rate_limit: _,
-            roles: _,
-            scopes: _,
-            gates: _,
-            tags: _,
-            modes: _,
-            provenance: _,
-            errors: _,
-            effects: _,
-            input: _,
-            output: _,
-            examples: _,
-        } = &entry;
         EmittedTool::fields(set_fields!(
-            "ToolSpec",
-            entry,
-            usual,
-            [
-                description,
-                path,
-                path_in,
-                paths,
-                commit,
-                pending,
-                approval,
-                rate_limit,
-                roles,
-                tags,
-                modes,
-                provenance,
-                effects,
+            ToolSpec, entry, usual,
+            written: [
+                description, path, path_in, paths, commit, pending, approval, rate_limit, roles, tags, modes, provenance, effects,
+            ],
+            others: [
+                name, annotations, operations, operation, rows, mutating, scopes, gates, errors, input, output, examples,
             ]
         ))
     }
@@ -112,44 +75,14 @@ pub(crate) trait Key: Sync {
     fn fields(&self, contract: &Contract) -> TokenStream {
         let (mut table, usual) = (spec::ContractSpec::EMPTY, spec::ContractSpec::EMPTY);
         self.fill(contract, &mut table);
-        // Names every field, so that a new one is put into the list below or into the `emit` of its key.
-        let spec::ContractSpec {
-            id: _,
-            version: _,
-            title: _,
-            document: _,
-            error_channel: _,
-            error_details: _,
-            errors: _,
-            error_body: _,
-            statuses: _,
-            auth: _,
-            gates: _,
-            gate_members: _,
-            guarantees: _,
-            previews: _,
-            log: _,
-            rate_limits: _,
-            executions: _,
-            sessions: _,
-            rest: _,
-            calls: _,
-            modes: _,
-            provenance: _,
-            rows: _,
-            workflows: _,
-            tools: _,
-            resources: _,
-            templates: _,
-            prompts: _,
-        } = &table;
         set_fields!(
-            "ContractSpec",
-            table,
-            usual,
-            [
-                id, version, title, document, error_body, statuses, guarantees, previews, log, executions,
-                sessions, rest,
+            ContractSpec, table, usual,
+            written: [
+                id, version, title, document, error_body, statuses, guarantees, previews, log, executions, sessions, rest,
+            ],
+            others: [
+                error_channel, error_details, errors, auth, gates, gate_members, rate_limits, calls, modes, provenance, rows,
+                workflows, tools, resources, templates, prompts,
             ]
         )
     }

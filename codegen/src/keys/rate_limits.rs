@@ -17,7 +17,7 @@ use crate::{
     leak::list,
     pointer,
     problem::Problem,
-    rust::text,
+    rust::literal,
 };
 
 /// A limit on the calls of the tools that share it.
@@ -119,18 +119,10 @@ impl Key for RateLimits {
             return Emitted::default();
         }
         let count = Literal::usize_unsuffixed(limits.len());
-        let limits = limits.iter().map(|(name, limit)| {
-            let (calls, seconds) =
-                (Literal::u32_unsuffixed(limit.calls), Literal::u32_unsuffixed(limit.seconds));
-            let per = text::variant(limit.per);
-            quote! {
-                spec::RateLimit {
-                    name: #name,
-                    calls: NonZeroU32::new(#calls).expect("a rate limit permits calls"),
-                    seconds: #seconds,
-                    per: spec::RateLimitPer::#per,
-                }
-            }
+        let limits = table(contract).map(|limit| {
+            let calls = Literal::u32_unsuffixed(limit.calls.get());
+            let calls = quote!(NonZeroU32::new(#calls).expect("a rate limit permits calls"));
+            literal::with_fields(&limit, &[("calls", calls)])
         });
         Emitted {
             fields: quote!(rate_limits: &RATE_LIMITS,),
@@ -149,20 +141,20 @@ impl Key for RateLimits {
     }
 
     fn fill(&self, contract: &Contract, table: &mut spec::ContractSpec) {
-        let limits = contract.spec.rate_limits.iter();
-        table.rate_limits = list(limits.filter_map(|(name, limit)| {
-            Some(spec::RateLimit {
-                name,
-                calls: NonZeroU32::new(limit.calls)?,
-                seconds: limit.seconds,
-                per: limit.per,
-            })
-        }));
+        table.rate_limits = list(self::table(contract));
     }
 
     fn fill_tool(&self, tool: &Tool, entry: &mut spec::ToolSpec) {
         entry.rate_limit = tool.spec.rate_limit;
     }
+}
+
+/// Returns the table of a contract's limits.
+fn table(contract: &Contract) -> impl Iterator<Item = spec::RateLimit> {
+    contract.spec.rate_limits.iter().filter_map(|(name, limit)| {
+        let calls = NonZeroU32::new(limit.calls)?;
+        Some(spec::RateLimit { name, calls, seconds: limit.seconds, per: limit.per })
+    })
 }
 
 /// Returns true if `tool` has the limit `name`.

@@ -191,7 +191,7 @@ fn described(resource: &Resource, template: &str) -> &'static [ArgumentSpec] {
     )
 }
 
-fn declaration(contract: &Contract, i: usize, resource: &Resource, template: &str) -> TokenStream {
+fn declaration(contract: &Contract, i: usize, resource: &Resource, template: &'static str) -> TokenStream {
     let declared = resources::declaration(contract, i, template);
     let variables = literal::expression(&described(resource, template));
     quote!(spec::ResourceTemplateSpec { resource: #declared, variables: #variables })

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use tabellion_runtime::spec::{self, ArgumentSpec};
 
-use super::{Emitted, Example, Key, examples::judge, lookups};
+use super::{Emitted, Example, Key, examples::judge, key::NO_SCHEMA, lookups};
 use crate::{
     algebra,
     changes::Changes,
@@ -16,7 +16,7 @@ use crate::{
     leak::{self, list},
     names,
     problem::Problem,
-    rust::{schemas, text},
+    rust::{literal, schemas, text},
     views,
 };
 
@@ -145,31 +145,20 @@ fn resource(changes: &mut Changes<'_>, old: &Resource, new: &Resource) {
 
 /// Returns the entry of a resource, or of a family of resources, in the table.
 pub(super) fn entry(contract: &Contract, i: usize, uri: &'static str) -> spec::ResourceSpec {
-    let resource = &contract.spec.resources[i];
-    spec::ResourceSpec {
-        name: resource.name,
-        uri,
-        title: resource.title,
-        description: resource.description,
-        mime_type: resource.mime_type,
-        schema: leak::schema(&contract.resource_schema(i)),
-    }
+    let schema = leak::schema(&contract.resource_schema(i));
+    spec::ResourceSpec { schema, ..without_schema(&contract.spec.resources[i], uri) }
 }
 
-/// Returns the Rust of the [`entry`] of a resource. It refers to the schema's static, so it can't be made from the value.
-pub(super) fn declaration(contract: &Contract, i: usize, uri: &str) -> TokenStream {
-    let Resource { name, title, description, mime_type, .. } = &contract.spec.resources[i];
+/// Returns the Rust of the [`entry`] of a resource, which refers to the schema's static.
+pub(super) fn declaration(contract: &Contract, i: usize, uri: &'static str) -> TokenStream {
     let schema = schemas::name(&contract.resource_schema(i));
-    quote! {
-        spec::ResourceSpec {
-            name: #name,
-            uri: #uri,
-            title: #title,
-            description: #description,
-            mime_type: #mime_type,
-            schema: &schema::#schema,
-        }
-    }
+    let entry = without_schema(&contract.spec.resources[i], uri);
+    literal::with_fields(&entry, &[("schema", quote!(&schema::#schema))])
+}
+
+fn without_schema(resource: &Resource, uri: &'static str) -> spec::ResourceSpec {
+    let Resource { name, title, description, mime_type, .. } = *resource;
+    spec::ResourceSpec { name, uri, title, description, mime_type, schema: &NO_SCHEMA }
 }
 
 fn signature(resource: &Resource) -> TokenStream {

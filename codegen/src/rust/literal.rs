@@ -12,6 +12,9 @@ const ENUMS: &[(&str, &str)] = &[
     ("Also.on", "Action"),
     ("Approval.shows", "Shows"),
     ("Assignment.value", "Assigned"),
+    ("ClauseSpec.asks", "Asks"),
+    ("ClauseSpec.at", "GateTime"),
+    ("ClauseSpec.severity", "Severity"),
     ("Effect.kind", "EffectKind"),
     ("EntitySpec.rules", "RowRule"),
     ("EntitySpec.scope", "Scope"),
@@ -25,6 +28,7 @@ const ENUMS: &[(&str, &str)] = &[
     ("ProvenanceField.discover", "Discovery"),
     ("ProvenanceField.from", "ProvenancePlace"),
     ("ProvenanceField.kind", "ProvenanceType"),
+    ("RateLimit.per", "RateLimitPer"),
     ("Reference.on_delete", "OnDelete"),
     ("RestEndpoint.is", "RestOperation"),
     ("RestEndpoint.method", "RestMethod"),
@@ -35,6 +39,7 @@ const ENUMS: &[(&str, &str)] = &[
     ("StateSpec.kind", "StateKind"),
     ("ToolSpec.provenance", "ProvenanceUse"),
     ("TransitionSpec.unless", "Unless"),
+    ("WorkflowSpec.starts", "Starts"),
 ];
 
 /// Structs that fields hold by reference: `Debug` leaves the `&` out.
@@ -46,6 +51,14 @@ const REFERRED: &[&str] = &["ExecutionsSpec", "SessionsSpec"];
 /// If its `Debug` form is not that of structs, enums, slices, texts and numbers, or if the field of an enum is not in `ENUMS`.
 pub(crate) fn expression(value: &impl Debug) -> TokenStream {
     written(&parsed(value), "")
+}
+
+/// Returns the expression of a constant struct, with these expressions of the `given` fields.
+///
+/// # Panics
+/// As [`expression`].
+pub(crate) fn with_fields(value: &impl Debug, given: &[(&str, TokenStream)]) -> TokenStream {
+    structure(&parsed(value), "", given)
 }
 
 /// Returns the field `place` of a struct, `Struct.field`, with a comma; nothing if it has its `usual` value.
@@ -137,18 +150,19 @@ fn written(value: &Expr, place: &str) -> TokenStream {
             let items = tuple.elems.iter().map(|item| written(item, place));
             quote!((#(#items),*))
         }
-        Expr::Struct(literal) => structure(literal, place),
+        Expr::Struct(literal) => structure(literal, place, &[]),
         other => other.to_token_stream(),
     }
 }
 
 /// Returns the Rust of a struct at `place`. If it has a base, that supplies the fields with default values.
-fn structure(literal: &ExprStruct, place: &str) -> TokenStream {
+fn structure(literal: &ExprStruct, place: &str, given: &[(&str, TokenStream)]) -> TokenStream {
     let name = literal.path.to_token_stream().to_string();
     let path = path(&name, place);
     let fields = literal.fields.iter().map(|field| {
         let member = field.member.to_token_stream().to_string();
-        let value = written(&field.expr, &format!("{name}.{member}"));
+        let value = given.iter().find(|(name, _)| *name == member).map(|(_, value)| value.clone());
+        let value = value.unwrap_or_else(|| written(&field.expr, &format!("{name}.{member}")));
         (member, value)
     });
     let mut fields: Vec<_> = fields.collect();

@@ -8,7 +8,7 @@ use tabellion_runtime::spec;
 use super::read::{Clause, Gate, GateExample};
 use crate::{
     contract::{Contract, Tool},
-    keys::{Emitted, EmittedTool, auth::of_operation},
+    keys::{Emitted, EmittedTool, auth::of_operation, key::NO_SCHEMA},
     leak::{self, exact, list, texts, written},
     names,
     rust::{
@@ -88,10 +88,6 @@ fn gate(name: &str, gate: &Gate, texts: &mut Texts) -> TokenStream {
 }
 
 fn clause(gate: &str, clause: &Clause, texts: &mut Texts) -> TokenStream {
-    let Clause { id, tools, issue, actionable, .. } = clause;
-    let (at, severity) = (text::variant(clause.at), text::variant(clause.severity));
-    let asks = clause.asks.map(text::variant);
-    let asks = text::optional(asks.map(|asks| quote!(spec::Asks::#asks)));
     let schema = schema(gate, clause);
     let examples = clause.examples.iter().enumerate().map(|(i, example)| {
         let (name, breaks) = (&example.name, example.breaks);
@@ -103,18 +99,22 @@ fn clause(gate: &str, clause: &Clause, texts: &mut Texts) -> TokenStream {
         quote!(spec::GateExample { name: #name, json: #json, breaks: #breaks, documents: #documents })
     });
     let examples: Vec<_> = examples.collect();
-    quote! {
-        spec::ClauseSpec {
-            id: #id,
-            tools: &[#(#tools),*],
-            at: spec::GateTime::#at,
-            asks: #asks,
-            severity: spec::Severity::#severity,
-            issue: #issue,
-            actionable: #actionable,
-            schema: &clause::#schema,
-            examples: &[#(#examples),*],
-        }
+    let given = [("schema", quote!(&clause::#schema)), ("examples", quote!(&[#(#examples),*]))];
+    literal::with_fields(&table(clause), &given)
+}
+
+/// Returns the table of a clause, without its schema and its examples.
+fn table(clause: &Clause) -> spec::ClauseSpec {
+    spec::ClauseSpec {
+        id: clause.id,
+        tools: texts(&clause.tools),
+        at: clause.at,
+        asks: clause.asks,
+        severity: clause.severity,
+        issue: clause.issue,
+        actionable: clause.actionable,
+        schema: &NO_SCHEMA,
+        examples: &[],
     }
 }
 
@@ -140,13 +140,6 @@ pub(super) fn fill_tool(tool: &Tool, entry: &mut spec::ToolSpec) {
 
 fn leaked_gate(name: &'static str, gate: &Gate) -> &'static spec::GateSpec {
     let clauses = gate.clauses.iter().map(|clause| spec::ClauseSpec {
-        id: clause.id,
-        tools: texts(&clause.tools),
-        at: clause.at,
-        asks: clause.asks,
-        severity: clause.severity,
-        issue: clause.issue,
-        actionable: clause.actionable,
         schema: exact(&enforced(clause)),
         examples: list(clause.examples.iter().map(|example| spec::GateExample {
             name: example.name,
@@ -154,6 +147,7 @@ fn leaked_gate(name: &'static str, gate: &Gate) -> &'static spec::GateSpec {
             breaks: example.breaks,
             documents: documents(example).map(|documents| written(&documents)),
         })),
+        ..table(clause)
     });
     leak::constant(spec::GateSpec { name, clauses: list(clauses) })
 }

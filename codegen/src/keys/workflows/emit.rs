@@ -1,7 +1,7 @@
 //! Workflows as constants, and their states, events and effects as enums, so that an implementation must have an answer to each.
 
 use indexmap::IndexMap;
-use proc_macro2::{Ident, Literal, TokenStream};
+use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
 use serde_json::Value;
 use tabellion_runtime::spec::{self, StateKind, TransitionSpec};
@@ -57,12 +57,9 @@ pub(super) fn contract(workflows: &IndexMap<&'static str, Workflow>) -> Emitted 
     }
 }
 
-fn declaration(id: &str, workflow: &Workflow, texts: &mut Texts) -> TokenStream {
-    let Workflow { name, version, description, gates, initial, .. } = workflow;
-    let (constant, docs) =
-        (constant(id), text::docs(&format!("{description}\n\n{}", workflow.transition_table())));
-    let version = Literal::u32_unsuffixed(*version);
-    let starts = text::variant(workflow.starts);
+fn declaration(id: &'static str, workflow: &Workflow, texts: &mut Texts) -> TokenStream {
+    let constant = constant(id);
+    let docs = text::docs(&format!("{}\n\n{}", workflow.description, workflow.transition_table()));
     let (parameters_schema, parameters) = schema(
         id,
         "PARAMETERS",
@@ -72,25 +69,31 @@ fn declaration(id: &str, workflow: &Workflow, texts: &mut Texts) -> TokenStream 
     );
     let (takes_schema, takes) =
         schema(id, "TAKES", " Schema of the data that a decision may have.", workflow.takes.as_ref(), texts);
-    let states = literal::expression(&self::states(workflow));
-    let transitions = literal::expression(&workflow.transitions);
+    let table = table(id, workflow);
+    let table = literal::with_fields(&table, &[("parameters", parameters), ("takes", takes)]);
     quote! {
         #parameters_schema
         #takes_schema
         #docs
-        pub static #constant: spec::WorkflowSpec = spec::WorkflowSpec {
-            id: #id,
-            name: #name,
-            version: #version,
-            description: #description,
-            starts: spec::Starts::#starts,
-            gates: &[#(#gates),*],
-            parameters: #parameters,
-            takes: #takes,
-            initial: #initial,
-            states: #states,
-            transitions: #transitions,
-        };
+        pub static #constant: spec::WorkflowSpec = #table;
+    }
+}
+
+/// Returns the table of a workflow, without its schemas.
+fn table(id: &'static str, workflow: &Workflow) -> spec::WorkflowSpec {
+    let states = workflow.states.iter().map(|(name, kind)| spec::StateSpec { name, kind: *kind });
+    spec::WorkflowSpec {
+        id,
+        name: workflow.name,
+        version: workflow.version,
+        description: workflow.description,
+        starts: workflow.starts,
+        gates: texts(&workflow.gates),
+        parameters: None,
+        takes: None,
+        initial: workflow.initial,
+        states: list(states),
+        transitions: list(workflow.transitions.iter().copied()),
     }
 }
 
@@ -117,11 +120,6 @@ fn by_whom(transition: &TransitionSpec, state: StateKind) -> String {
     let tool = transition.by.map(|tool| format!("a call of `{tool}`"));
     let all: Vec<_> = [roles, barred, tool].into_iter().flatten().collect();
     all.join(", ")
-}
-
-/// Returns the table of a workflow's states.
-fn states(workflow: &Workflow) -> &'static [spec::StateSpec] {
-    list(workflow.states.iter().map(|(name, kind)| spec::StateSpec { name, kind: *kind }))
 }
 
 /// Returns the names of the enums of states, events and effects.
@@ -166,17 +164,9 @@ fn words_enum(name: &Ident, docs: &TokenStream, what: &str, words: &[&str]) -> T
 pub(super) fn fill(workflows: &IndexMap<&'static str, Workflow>, table: &mut spec::ContractSpec) {
     table.workflows = list(workflows.iter().map(|(id, workflow)| {
         leak::constant(spec::WorkflowSpec {
-            id,
-            name: workflow.name,
-            version: workflow.version,
-            description: workflow.description,
-            starts: workflow.starts,
-            gates: texts(&workflow.gates),
             parameters: workflow.parameters.as_ref().map(exact),
             takes: workflow.takes.as_ref().map(exact),
-            initial: workflow.initial,
-            states: states(workflow),
-            transitions: list(workflow.transitions.iter().copied()),
+            ..self::table(id, workflow)
         })
     }));
 }
