@@ -53,6 +53,26 @@ impl<'a> Changes<'a> {
         self.push(false, what.into(), None);
     }
 
+    /// Lists the items that were removed, which is breaking, and those that were added; passes the name and both versions of each other one to
+    /// `compare`. `what` is a word for an item.
+    pub(crate) fn by_name<'i, T: 'i, I: Iterator<Item = (&'i str, &'i T)> + Clone>(
+        &mut self,
+        what: &str,
+        [old, new]: [I; 2],
+        compare: impl Fn(&mut Self, &'i str, &'i T, &'i T),
+    ) {
+        let find = |items: &I, name: &str| items.clone().find(|(other, _)| *other == name);
+        for (name, before) in old.clone() {
+            match find(&new, name) {
+                Some((_, after)) => compare(self, name, before, after),
+                None => self.breaking(format!("{what} `{name}` was removed")),
+            }
+        }
+        for (name, _) in new.filter(|(name, _)| find(&old, name).is_none()) {
+            self.compatible(format!("{what} `{name}` was added"));
+        }
+    }
+
     pub(crate) fn push(&mut self, breaking: bool, what: String, example: Option<Value>) {
         self.all.push(Change { breaking, tool: self.tool.map(str::to_owned), what, example });
     }

@@ -97,19 +97,14 @@ impl Key for Callers {
             (Some(_), None) => return changes.compatible("callers need no longer be known"),
             (Some(old), Some(new)) => (old, new),
         };
-        for (name, before) in &old.roles {
-            match new.roles.get(name) {
-                None => changes.breaking(format!("role `{name}` was removed")),
-                Some(after) if after == before => {}
-                Some(after) if after.includes(*before) => {
-                    changes.compatible(format!("more callers have the role `{name}`"));
-                }
-                Some(_) => changes.breaking(format!("some callers no longer have the role `{name}`")),
+        let roles = [old, new].map(|of| of.roles.iter().map(|(name, it)| (*name, it)));
+        changes.by_name("role", roles, |changes, name, before, after| {
+            if !after.includes(*before) {
+                changes.breaking(format!("some callers no longer have the role `{name}`"));
+            } else if after != before {
+                changes.compatible(format!("more callers have the role `{name}`"));
             }
-        }
-        for name in new.roles.keys().filter(|name| !old.roles.contains_key(*name)) {
-            changes.compatible(format!("role `{name}` was added"));
-        }
+        });
     }
 
     fn compare_tool(&self, changes: &mut Changes<'_>, old: ToolOf<'_>, new: ToolOf<'_>) {

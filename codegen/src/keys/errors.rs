@@ -65,11 +65,8 @@ impl Key for Errors {
                 None => changes.compatible("errors repeat the detail in their data"),
             }
         }
-        for (name, before) in &old.spec.errors {
-            let Some(after) = new.spec.errors.get(name) else {
-                changes.breaking(format!("error `{name}` was removed"));
-                continue;
-            };
+        let errors = [old, new].map(|of| of.spec.errors.iter().map(|(name, it)| (*name, it)));
+        changes.by_name("error", errors, |changes, name, before, after| {
             if before.code != after.code {
                 changes.breaking(format!(
                     "error `{name}` changed its code from {} to {}",
@@ -79,12 +76,7 @@ impl Key for Errors {
             if before.message != after.message {
                 changes.compatible(format!("error `{name}` changed its message"));
             }
-        }
-        for name in new.spec.errors.keys() {
-            if !old.spec.errors.contains_key(name) {
-                changes.compatible(format!("error `{name}` was added"));
-            }
-        }
+        });
         for kind in FailureKind::ALL {
             if let (Some(before), Some(after)) = (old.error_for(*kind), new.error_for(*kind))
                 && before != after

@@ -33,18 +33,8 @@ impl Key for Prompts {
     }
 
     fn compare(&self, changes: &mut Changes<'_>, old: &Contract, new: &Contract) {
-        let (old, new) = (&old.spec.prompts, &new.spec.prompts);
-        for before in old {
-            match new.iter().find(|after| after.name == before.name) {
-                Some(after) => prompt(changes, before, after),
-                None => changes.breaking(format!("prompt `{}` was removed", before.name)),
-            }
-        }
-        for after in new {
-            if !old.iter().any(|before| before.name == after.name) {
-                changes.compatible(format!("prompt `{}` was added", after.name));
-            }
-        }
+        let prompts = [old, new].map(|of| of.spec.prompts.iter().map(|it| (it.name, it)));
+        changes.by_name("prompt", prompts, prompt);
     }
 
     fn emit(&self, contract: &Contract) -> Emitted {
@@ -77,8 +67,7 @@ impl Key for Prompts {
 }
 
 /// Compares arguments: a valid request must stay valid.
-fn prompt(changes: &mut Changes<'_>, old: &PromptSpec, new: &PromptSpec) {
-    let name = old.name;
+fn prompt(changes: &mut Changes<'_>, name: &str, old: &PromptSpec, new: &PromptSpec) {
     let of = |argument: &str| format!("argument `{argument}` of prompt `{name}`");
     for before in old.arguments {
         let Some(after) = new.arguments.iter().find(|after| after.name == before.name) else {

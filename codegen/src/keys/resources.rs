@@ -70,18 +70,8 @@ impl Key for Resources {
     }
 
     fn compare(&self, changes: &mut Changes<'_>, old: &Contract, new: &Contract) {
-        let (old, new) = (&old.spec.resources, &new.spec.resources);
-        for before in old {
-            match new.iter().find(|after| after.name == before.name) {
-                Some(after) => resource(changes, before, after),
-                None => changes.breaking(format!("resource `{}` was removed", before.name)),
-            }
-        }
-        for after in new {
-            if !old.iter().any(|before| before.name == after.name) {
-                changes.compatible(format!("resource `{}` was added", after.name));
-            }
-        }
+        let resources = [old, new].map(|of| of.spec.resources.iter().map(|it| (it.name, it)));
+        changes.by_name("resource", resources, resource);
     }
 
     fn emit(&self, contract: &Contract) -> Emitted {
@@ -116,8 +106,7 @@ fn fixed(contract: &Contract) -> Vec<(usize, &Resource)> {
 }
 
 /// Compares resources: all contents must have been possible before.
-fn resource(changes: &mut Changes<'_>, old: &Resource, new: &Resource) {
-    let name = &old.name;
+fn resource(changes: &mut Changes<'_>, name: &str, old: &Resource, new: &Resource) {
     if old.uri != new.uri && old.uri_template.is_none() && new.uri_template.is_none() {
         changes.breaking(format!("resource `{name}` changed its URI from `{}` to `{}`", old.uri, new.uri));
     }

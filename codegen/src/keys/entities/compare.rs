@@ -3,7 +3,7 @@
 use tabellion_runtime::spec::{ListFilter, RowOperation};
 
 use super::{
-    Entity,
+    EntityFile,
     read::{Field, UniqueFields},
 };
 use crate::{changes::Changes, contract::Contract};
@@ -21,18 +21,8 @@ pub(super) fn contracts(changes: &mut Changes<'_>, old: &Contract, new: &Contrac
         }
         _ => {}
     }
-    for before in &old.entities {
-        let name = &before.file.name;
-        match new.entity(name) {
-            None => changes.breaking(format!("entity `{name}` was removed")),
-            Some(after) => entity(changes, before, after),
-        }
-    }
-    for after in &new.entities {
-        if old.entity(after.file.name).is_none() {
-            changes.compatible(format!("entity `{}` was added", after.file.name));
-        }
-    }
+    let entities = [old, new].map(|of| of.entities.iter().map(|it| (it.file.name, &it.file)));
+    changes.by_name("entity", entities, entity);
 }
 
 /// Compares the layout of an operation's request and answer.
@@ -55,9 +45,7 @@ pub(super) fn operations(changes: &mut Changes<'_>, old: RowOperation, new: RowO
     }
 }
 
-fn entity(changes: &mut Changes<'_>, old: &Entity, new: &Entity) {
-    let (before, after) = (&old.file, &new.file);
-    let name = &before.name;
+fn entity(changes: &mut Changes<'_>, name: &str, before: &EntityFile, after: &EntityFile) {
     for (what, is_same) in [
         ("table", before.table == after.table),
         ("key", before.key == after.key),

@@ -15,15 +15,8 @@ pub(super) fn contract(changes: &mut Changes<'_>, old: Option<&Provenance>, new:
         (Some(_), None) => return changes.breaking("calls no longer have provenance"),
         (Some(old), Some(new)) => (old, new),
     };
-    for (name, before) in &old.fields {
-        match new.fields.get(name) {
-            None => changes.breaking(format!("provenance `{name}` was removed")),
-            Some(after) => field(changes, name, before, after),
-        }
-    }
-    for name in new.fields.keys().filter(|name| !old.fields.contains_key(*name)) {
-        changes.compatible(format!("provenance `{name}` was added"));
-    }
+    let fields = [old, new].map(|of| of.fields.iter().map(|(name, it)| (*name, it)));
+    changes.by_name("provenance", fields, field);
     for name in new.required.iter().filter(|name| !old.required.contains(name)) {
         changes.breaking(format!("provenance `{name}` is required"));
     }

@@ -1,26 +1,13 @@
 //! Classifies changes of workflows: a transition that was possible must stay possible.
 
-use indexmap::IndexMap;
 use tabellion_runtime::spec::{StateKind, TransitionSpec};
 
 use super::read::Workflow;
-use crate::changes::Changes;
+use crate::{changes::Changes, contract::Contract};
 
-pub(super) fn workflows(
-    changes: &mut Changes<'_>,
-    old: &IndexMap<&'static str, Workflow>,
-    new: &IndexMap<&'static str, Workflow>,
-) {
-    for (id, before) in old {
-        match new.get(id) {
-            None => changes.breaking(format!("workflow `{id}` was removed")),
-            Some(after) if after == before => {}
-            Some(after) => workflow(changes, id, before, after),
-        }
-    }
-    for id in new.keys().filter(|id| !old.contains_key(*id)) {
-        changes.compatible(format!("workflow `{id}` was added"));
-    }
+pub(super) fn workflows(changes: &mut Changes<'_>, old: &Contract, new: &Contract) {
+    let workflows = [old, new].map(|of| of.spec.workflows.iter().map(|(id, it)| (*id, it)));
+    changes.by_name("workflow", workflows, workflow);
 }
 
 fn workflow(changes: &mut Changes<'_>, id: &str, old: &Workflow, new: &Workflow) {

@@ -36,7 +36,7 @@ impl Key for Workflows {
     }
 
     fn compare(&self, changes: &mut Changes<'_>, old: &Contract, new: &Contract) {
-        compare::workflows(changes, &old.spec.workflows, &new.spec.workflows);
+        compare::workflows(changes, old, new);
     }
 
     fn compare_tool(&self, changes: &mut Changes<'_>, old: ToolOf<'_>, new: ToolOf<'_>) {
