@@ -50,6 +50,11 @@ pub(crate) fn lower(contract: &Contract) -> (Types, Vec<Problem>) {
 }
 
 impl Types {
+    /// Returns true if a type has this name.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.definitions.contains_key(name) || self.aliases.contains_key(name)
+    }
+
     fn root(&mut self, authored: &Authored<'_>, problems: &mut Vec<Problem>) {
         let usual = authored.usual_name.clone();
         let mut schema = authored.schema.clone();

@@ -186,50 +186,39 @@ pub(super) fn types(contract: &Contract, types: &Types, problems: &mut Vec<Probl
     }
     let trait_name = contract.spec.rust.trait_name;
     let document = &contract.document;
-    if types.definitions.contains_key(trait_name) || types.aliases.contains_key(trait_name) {
+    if types.has(trait_name) {
         let message = format!("`{trait_name}` is also a type of this contract");
         problems.push(document.problem("/rust/trait", message, "choose another name for one of them"));
     }
-    if contract.spec.provenance.is_some()
-        && (types.definitions.contains_key(provenance::TYPE) || types.aliases.contains_key(provenance::TYPE))
-    {
+    if contract.spec.provenance.is_some() && types.has(provenance::TYPE) {
         let message = format!("`{}` is also a type of this contract", provenance::TYPE);
         problems.push(document.problem("/provenance", message, "choose another `x-rust-name`"));
     }
     for tool in contract.tools.iter().filter(|tool| !tool.spec.select.is_empty()) {
         let name = names::tool_trait(tool.spec.name);
-        if types.definitions.contains_key(&name) || types.aliases.contains_key(&name) || name == trait_name {
+        if types.has(&name) || name == trait_name {
             let message = format!("`{name}` is the trait of this tool and another part of the contract");
             problems.push(tool.document.problem("/name", message, "choose another `x-rust-name`"));
         }
     }
     for (i, prompt) in contract.spec.prompts.iter().enumerate() {
-        for name in names::prompt(prompt.name) {
-            if types.definitions.contains_key(&name)
-                || types.aliases.contains_key(&name)
-                || name == trait_name
-            {
-                let message =
-                    format!("`{name}` is a type of this prompt and of another part of the contract");
-                let help = "rename the prompt, or choose another `x-rust-name`";
-                problems.push(document.problem(format!("/prompts/{i}/name"), message, help));
-            }
+        let names = names::prompt(prompt.name).into_iter();
+        for name in names.filter(|name| types.has(name) || name == trait_name) {
+            let message = format!("`{name}` is a type of this prompt and of another part of the contract");
+            let help = "rename the prompt, or choose another `x-rust-name`";
+            problems.push(document.problem(format!("/prompts/{i}/name"), message, help));
         }
     }
     for (i, resource) in contract.spec.resources.iter().enumerate() {
         let name = names::variables(resource.name);
-        let is_taken = types.definitions.contains_key(&name) || types.aliases.contains_key(&name);
-        if resource.uri_template.is_some() && is_taken {
+        if resource.uri_template.is_some() && types.has(&name) {
             let message = format!("`{name}` is a type of this resource and of another part of the contract");
             let help = "rename the resource, or choose another `x-rust-name`";
             problems.push(document.problem(format!("/resources/{i}/name"), message, help));
         }
     }
     for id in contract.spec.workflows.keys() {
-        let mut names = workflow_types(id).into_iter();
-        if let Some(name) =
-            names.find(|name| types.definitions.contains_key(name) || types.aliases.contains_key(name))
-        {
+        if let Some(name) = workflow_types(id).into_iter().find(|name| types.has(name)) {
             let message = format!("`{name}` is a type of this workflow and of another part of the contract");
             let help = "rename the workflow, or choose another `x-rust-name`";
             problems.push(document.problem(pointer::push("/workflows", id), message, help));
