@@ -8,6 +8,7 @@ use std::{
     },
 };
 
+use futures_util::FutureExt as _;
 use serde_json::{Map, Value, json};
 use tabellion_runtime::{
     Answer, Approval, Approver, BoxFuture, CallContext, Caller, Change, Claim, CommitId, Content, ContentId,
@@ -311,12 +312,7 @@ fn call_tool(
     call: CallContext,
 ) -> Result<Answer, Rejection> {
     let answer = dispatch::mutate(tool, &(), store, &call, arguments, method);
-    // Futures never wait here, so one poll is enough.
-    let mut answer = std::pin::pin!(answer);
-    match answer.as_mut().poll(&mut std::task::Context::from_waker(std::task::Waker::noop())) {
-        std::task::Poll::Ready(answer) => answer,
-        std::task::Poll::Pending => unreachable!("the store in memory never waits"),
-    }
+    answer.now_or_never().expect("the store in memory never waits")
 }
 
 fn text(store: &Memory) -> String {
@@ -507,17 +503,29 @@ fn person(decision: Decision) -> Person {
     Person { decision, insists: false, shown: Mutex::default(), meanwhile: Box::new(|| {}) }
 }
 
-/// Returns the result of appending `x` to a document with the text `old`, and the proposals that the person was shown.
-fn asked(
+/// Returns the result of a call with this person as approver, and the proposals that the person was shown.
+fn proposed(
     tool: &'static ToolSpec,
-    store: &Arc<Memory>,
+    store: &Memory,
+    method: Method,
+    arguments: Value,
     person: Person,
-) -> (Result<Answer, Rejection>, Vec<String>) {
+) -> (Result<Answer, Rejection>, Vec<Proposal>) {
     let person = Arc::new(person);
     let call = CallContext::default().with_approver(Arc::clone(&person) as Arc<dyn Approver>);
-    let answer = call_tool(tool, store, GOOD, json!({ "path": "a", "text": "x" }), call);
-    let shown = person.shown.lock().unwrap();
-    (answer, shown.iter().map(|proposal| proposal.shown.clone()).collect())
+    let answer = call_tool(tool, store, method, arguments, call);
+    let shown = person.shown.lock().unwrap().clone();
+    (answer, shown)
+}
+
+/// Returns the result of appending `x` to the document `a`, and the texts that the person was shown.
+fn asked(
+    tool: &'static ToolSpec,
+    store: &Memory,
+    person: Person,
+) -> (Result<Answer, Rejection>, Vec<String>) {
+    let (answer, shown) = proposed(tool, store, GOOD, json!({ "path": "a", "text": "x" }), person);
+    (answer, shown.into_iter().map(|proposal| proposal.shown).collect())
 }
 
 fn holding(text: &str) -> Arc<Memory> {
@@ -607,11 +615,9 @@ fn the_end_of_the_line_before_is_no_part_of_what_is_appended() {
         ("", "\nx", "\nx"),
     ] {
         let store = holding(old);
-        let person = Arc::new(person(Decision::Granted));
-        let call = CallContext::default().with_approver(Arc::clone(&person) as Arc<dyn Approver>);
         let request = json!({ "path": "a", "text": text });
-        call_tool(&SHOWS_APPENDED, &store, GOOD, request, call).expect("made");
-        assert_eq!(person.shown.lock().unwrap()[0].shown, shown, "{old:?} {text:?}");
+        let (answer, proposals) = proposed(&SHOWS_APPENDED, &store, GOOD, request, person(Decision::Granted));
+        assert_eq!((name(answer), &*proposals[0].shown), ("accepted", shown), "{old:?} {text:?}");
     }
 }
 
@@ -619,11 +625,10 @@ fn the_end_of_the_line_before_is_no_part_of_what_is_appended() {
 fn a_digest_stands_for_tool_path_and_bytes() {
     let digest = |tool: &'static ToolSpec, old: Option<&str>, path: &str, text: &str| {
         let store = old.map_or_else(Arc::default, holding);
-        let person = Arc::new(person(Decision::Ask));
-        let call = CallContext::default().with_approver(Arc::clone(&person) as Arc<dyn Approver>);
-        let answer = call_tool(tool, &store, GOOD, json!({ "path": path, "text": text }), call);
+        let request = json!({ "path": path, "text": text });
+        let (answer, shown) = proposed(tool, &store, GOOD, request, person(Decision::Ask));
         let Err(Rejection::InputRequired(proposal)) = answer else { panic!("not asked") };
-        assert_eq!(person.shown.lock().unwrap().as_slice(), [*proposal.clone()]);
+        assert_eq!(shown, [*proposal.clone()]);
         proposal.digest
     };
     let appended = digest(&SHOWS_APPENDED, Some("old"), "a", "x");
@@ -726,13 +731,10 @@ fn two_documents_change_in_one_commit_or_not_at_all() {
 
 #[test]
 fn an_approval_of_two_documents_shows_both_and_holds_for_both() {
-    let request = json!({ "path": "a", "text": "x" });
     let asked = |tool: &'static ToolSpec, store: &Memory, person: Person| {
-        let person = Arc::new(person);
-        let call = CallContext::default().with_approver(Arc::clone(&person) as Arc<dyn Approver>);
-        let answer = call_tool(tool, store, CHANGES_TWO, request.clone(), call);
-        let shown = person.shown.lock().unwrap()[0].clone();
-        (name(answer), shown)
+        let request = json!({ "path": "a", "text": "x" });
+        let (answer, shown) = proposed(tool, store, CHANGES_TWO, request, person);
+        (name(answer), shown[0].clone())
     };
     let (outcome, diff) = asked(&SHOWS_DIFF, &holding("old"), person(Decision::Granted));
     assert_eq!(outcome, "accepted");

@@ -5,12 +5,9 @@ mod generated;
 #[path = "../../../codegen/examples/notes/memory.rs"]
 mod memory;
 
-use std::{
-    pin::pin,
-    sync::Arc,
-    task::{Context, Poll, Waker},
-};
+use std::sync::Arc;
 
+use futures_util::FutureExt as _;
 use generated::bulletin::{
     AUTH, Bulletin, CONTRACT, PostNoticeRequest, PostNoticeResponse, ReadNoticeRequest, ReadNoticeResponse,
     RemoveNoticeRequest, RemoveNoticeResponse, Service, Status, ToolError,
@@ -65,14 +62,6 @@ impl Bulletin for Board {
     }
 }
 
-/// Runs a future that never waits.
-fn now<T>(future: impl Future<Output = T>) -> T {
-    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
-        Poll::Ready(value) => value,
-        Poll::Pending => panic!("the store in memory never waits"),
-    }
-}
-
 const EVERYTHING: &[ScopeWord] = &[ScopeWord::Read, ScopeWord::Write, ScopeWord::Review];
 
 fn human(scopes: &[ScopeWord]) -> KnownCaller {
@@ -103,7 +92,8 @@ fn call(
     request: Value,
 ) -> Result<Answer, ErrorAnswer> {
     let context = CallContext { caller: caller.map(Arc::new), ..CallContext::default() };
-    match now(service.call(&context, tool, request)) {
+    let answer = service.call(&context, tool, request).now_or_never();
+    match answer.expect("the store in memory never waits") {
         Ok(answer) => Ok(answer),
         Err(Rejection::Declared(error)) => Err(error),
         Err(other) => panic!("{other:?}"),

@@ -2,14 +2,13 @@
 
 use std::sync::{Arc, Mutex};
 
+use futures_util::FutureExt as _;
 use serde_json::{Map, Value, json};
 use tabellion_runtime::{
     Answer, BoxFuture, CallContext, Change, Claim, CommitId, Content, ContractError, ContractSpec,
     Discovered, Document, Documents, Entry, Environment, ErrorAnswer, ErrorSpec, Failure, FailureKind,
     IdempotencyKey, Prepared, Provenance, Rejection, Replay, Schema, Session, Snapshot, Store, StoreError,
-    ToolSpec, Transport, WriteCx, dispatch,
-    ground::HasView,
-    provenance,
+    ToolSpec, Transport, WriteCx, dispatch, provenance,
     spec::{
         AlsoIf, Discovery, ErrorChannel, MissingProvenance, ModesSpec, ProvenanceDefault, ProvenanceField,
         ProvenancePlace::{self, Bound, Config, Holder},
@@ -334,23 +333,15 @@ pub(crate) struct Memory {
 
 struct Turn(Arc<Mutex<Vec<Map<String, Value>>>>);
 
-struct Empty;
-
-impl Snapshot for Empty {
+impl Snapshot for Memory {
     fn read(&self, _: &str) -> Result<Option<Document>, Failure> {
         Ok(None)
     }
 }
 
-impl HasView<Documents> for Memory {
-    fn view(&self) -> &dyn Snapshot {
-        &Empty
-    }
-}
-
-impl HasView<Documents> for Turn {
-    fn view(&self) -> &dyn Snapshot {
-        &Empty
+impl Snapshot for Turn {
+    fn read(&self, _: &str) -> Result<Option<Document>, Failure> {
+        Ok(None)
     }
 }
 
@@ -413,12 +404,7 @@ pub(crate) fn put(memory: &Memory, call: &CallContext, arguments: Value) -> Resu
     ))
 }
 
-/// Polls a future that never waits.
-pub(crate) fn ready<T>(future: impl Future<Output = T>) -> T {
-    let mut future = std::pin::pin!(future);
-    let waker = std::task::Waker::noop();
-    match future.as_mut().poll(&mut std::task::Context::from_waker(waker)) {
-        std::task::Poll::Ready(value) => value,
-        std::task::Poll::Pending => panic!("it waits"),
-    }
+/// Returns the result of a future that never waits.
+fn ready<T>(future: impl Future<Output = T>) -> T {
+    future.now_or_never().expect("the store in memory never waits")
 }
