@@ -10,7 +10,7 @@ use tabellion_runtime::{
 };
 
 use super::{
-    read::{ActionOf, Entity, EntityFile, Field, FilterOf, OperationsOf, OtherFilter, action},
+    read::{ActionOf, Entity, EntityFile, Field, OperationsOf, action},
     schema::{sample, value},
     table::assignments,
 };
@@ -175,15 +175,9 @@ impl Whole<'_> {
             set: assignments(&self.of.set),
             fields: texts(&self.of.fields),
             key_in_data: self.has_key_in_data(),
-            filters: list(self.of.filters.iter().map(|(member, filter)| ListFilter {
-                member,
-                by: match filter {
-                    FilterOf::Field(_) => FilterBy::Value(texts(filter.fields())),
-                    FilterOf::Other(OtherFilter::Either(fields)) => FilterBy::Value(texts(fields)),
-                    FilterOf::Other(OtherFilter::Item(field)) => FilterBy::Item(field),
-                    FilterOf::Other(OtherFilter::Words(fields)) => FilterBy::Words(texts(fields)),
-                },
-            })),
+            filters: list(
+                self.of.filters.iter().map(|(member, filter)| ListFilter { member, by: filter.by() }),
+            ),
             filters_in: self.of.filters_in,
             after_by: self.of.after_by,
             wildcard: self.of.wildcard,
@@ -245,10 +239,11 @@ impl Whole<'_> {
     fn filters(&self) -> Map<String, Value> {
         let mut filters = Map::new();
         for (member, filter) in &self.of.filters {
-            let field = filter.fields().first().and_then(|name| self.entity.fields.get(name));
-            let schema = match (filter, field) {
-                (FilterOf::Other(OtherFilter::Item(_)), _) => json!({ "type": "string" }),
-                (FilterOf::Other(OtherFilter::Words(_)), _) => {
+            let by = filter.by();
+            let field = by.fields().first().and_then(|name| self.entity.fields.get(name));
+            let schema = match (by, field) {
+                (FilterBy::Item(_), _) => json!({ "type": "string" }),
+                (FilterBy::Words(_), _) => {
                     json!({ "type": "string", "minLength": 1, "pattern": "\\S" })
                 }
                 (_, Some(field)) => {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use indexmap::IndexMap;
 use serde_json::Value;
-use tabellion_runtime::spec::{Copied, RowRule};
+use tabellion_runtime::spec::{Copied, OnDelete, RowRule};
 
 use super::{
     read::{Entity, EntityFile, Field, Rows},
@@ -295,7 +295,7 @@ impl Lint<'_> {
             let message = format!("a row of no org refers to `{to}`, whose rows belong to orgs");
             self.problem(format!("{at}/to"), message, "add `scope` to this entity");
         }
-        if field.on_delete == Some("clear") && !field.optional {
+        if field.on_delete == Some(OnDelete::Clear) && !field.optional {
             let help = "add `\"optional\": true`, or choose `restrict` or `cascade`";
             self.problem(format!("{at}/onDelete"), "the reference can't become null", help);
         }

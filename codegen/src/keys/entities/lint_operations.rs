@@ -1,10 +1,10 @@
 //! Lints of an entity's operations: members and fields exist, and keys fit the operation's action.
 
-use tabellion_runtime::spec::Action;
+use tabellion_runtime::spec::{Action, FilterBy};
 
 use super::{
     lint::Lint,
-    read::{ActionOf, FilterOf, OperationsOf, OtherFilter, action},
+    read::{ActionOf, OperationsOf, action},
 };
 use crate::{
     contract::{Contract, Side, Tool},
@@ -60,13 +60,14 @@ fn operation(
     names(lint, at, of.required.iter().chain(&of.omit));
     names(lint, at, of.set.keys().chain(&of.after_by));
     for filter in of.filters.values() {
-        names(lint, at, filter.fields().iter());
+        let by = filter.by();
+        names(lint, at, by.fields().iter());
         let is = |name: &'static str, kind: &str| fields.get(name).is_none_or(|field| field.kind == kind);
-        match filter {
-            FilterOf::Other(OtherFilter::Item(name)) if !is(name, "list") => {
+        match by {
+            FilterBy::Item(name) if !is(name, "list") => {
                 lint.problem(at, format!("`{name}` is no list"), "name a field of the type `list`");
             }
-            FilterOf::Other(OtherFilter::Words(names)) => {
+            FilterBy::Words(names) => {
                 if let Some(name) = names.iter().find(|name| !is(name, "string")) {
                     lint.problem(at, format!("`{name}` is no text"), "name fields of the type `string`");
                 }

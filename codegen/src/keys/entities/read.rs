@@ -3,9 +3,11 @@
 use indexmap::IndexMap;
 use serde::Deserialize;
 use serde_json::Value;
-use tabellion_runtime::spec::{Action, CallerSpec, Copied, OrgSpec, RowRule, read::one_or_several};
+use tabellion_runtime::spec::{
+    Action, CallerSpec, Copied, FilterBy, Moment, OnDelete, OrgSpec, Range, RowRule, read::one_or_several,
+};
 
-use crate::document::Document;
+use crate::{document::Document, leak::list};
 
 /// An entity and its file.
 #[derive(Debug, Clone)]
@@ -113,7 +115,7 @@ pub struct Field {
     pub from: Option<&'static str>,
     pub one_true_in: Vec<&'static str>,
     pub to: Option<&'static str>,
-    pub on_delete: Option<&'static str>,
+    pub on_delete: Option<OnDelete>,
     pub same: Vec<&'static str>,
     pub acyclic: bool,
     pub min_length: Option<usize>,
@@ -123,7 +125,7 @@ pub struct Field {
     pub values: Vec<&'static str>,
     pub max_items: Option<usize>,
     pub prefix: Option<&'static str>,
-    pub on: Option<&'static str>,
+    pub on: Option<Moment>,
     pub within: Vec<&'static str>,
     pub strict: bool,
     pub slug_of: Option<&'static str>,
@@ -134,7 +136,7 @@ pub struct Field {
     pub not_blank: bool,
     pub format: Option<&'static str>,
     pub pascal_case: bool,
-    pub range: Option<&'static str>,
+    pub range: Option<Range>,
     pub loose: bool,
 }
 
@@ -302,32 +304,20 @@ pub struct ActionOf {
 
 /// The comparison of a row with the value of a filter.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase", untagged)]
+#[serde(untagged)]
 pub enum FilterOf {
     /// The field equals the value.
     Field(&'static str),
     /// Another comparison.
-    Other(OtherFilter),
-}
-
-/// Another comparison of a row with the value of a filter.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum OtherFilter {
-    /// One of these fields equals the value.
-    Either(Vec<&'static str>),
-    /// This list contains it.
-    Item(&'static str),
-    /// The words of the value are in these texts.
-    Words(Vec<&'static str>),
+    Other(FilterBy),
 }
 
 impl FilterOf {
-    /// Returns the compared fields.
-    pub fn fields(&self) -> &[&'static str] {
+    /// Returns the comparison in the runtime's form.
+    pub fn by(&self) -> FilterBy {
         match self {
-            Self::Field(field) | Self::Other(OtherFilter::Item(field)) => std::slice::from_ref(field),
-            Self::Other(OtherFilter::Either(fields) | OtherFilter::Words(fields)) => fields,
+            Self::Field(field) => FilterBy::Value(list([*field])),
+            Self::Other(by) => *by,
         }
     }
 }

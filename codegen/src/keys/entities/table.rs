@@ -4,7 +4,7 @@ use indexmap::IndexMap;
 use serde_json::Value;
 use tabellion_runtime::spec::{
     Added, Also, Assigned, Assignment, Edges, EntitySpec, FieldSpec, FieldType, Hook, Moment, Next, OnDelete,
-    Range, Reference, RowsSpec, Scope, Seed, TextRule, Unique,
+    Reference, RowsSpec, Scope, Seed, TextRule, Unique,
 };
 
 use super::read::{Entity, Field, Rows, UniqueFields, changing};
@@ -99,11 +99,7 @@ pub(super) fn field(name: &'static str, field: &Field) -> FieldSpec {
         text: text_rules(field),
         pascal_case: field.pascal_case,
         slug_of: field.slug_of,
-        range: match field.range {
-            Some("future") => Some(Range::AfterNow),
-            Some(_) => Some(Range::UntilNow),
-            None => None,
-        },
+        range: field.range,
         copy: field.copy_of,
         alias: field.alias,
         loose: field.loose,
@@ -134,11 +130,7 @@ fn kind(field: &Field) -> FieldType {
         "id" => FieldType::Id,
         "ref" => FieldType::Ref(Reference {
             to: field.to.unwrap_or_default(),
-            on_delete: match field.on_delete {
-                Some("cascade") => OnDelete::Cascade,
-                Some("clear") => OnDelete::Clear,
-                _ => OnDelete::Restrict,
-            },
+            on_delete: field.on_delete.unwrap_or(OnDelete::Restrict),
             same: texts(&field.same),
             acyclic: field.acyclic,
         }),
@@ -151,10 +143,7 @@ fn kind(field: &Field) -> FieldType {
         "boolean" => FieldType::Boolean,
         "enum" => FieldType::Enum(texts(&field.values)),
         "time" => FieldType::Time,
-        "now" => FieldType::Now(match field.on {
-            Some("change") => Moment::Change,
-            _ => Moment::Create,
-        }),
+        "now" => FieldType::Now(field.on.unwrap_or(Moment::Create)),
         "list" => FieldType::List {
             max: field.max_items.unwrap_or(MAX_ITEMS),
             max_chars: field.max_length.unwrap_or(MAX_TEXT),

@@ -163,11 +163,13 @@ pub enum TextRule {
 }
 
 /// Permitted range of a given time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub enum Range {
     /// After the time of the change.
+    #[serde(rename = "future")]
     AfterNow,
     /// Not after the time of the change.
+    #[serde(rename = "past")]
     UntilNow,
 }
 
@@ -270,7 +272,8 @@ pub struct Reference {
 }
 
 /// Effect of a row's deletion on the rows that refer to it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum OnDelete {
     /// The row can't be deleted while they exist.
     Restrict,
@@ -281,7 +284,8 @@ pub enum OnDelete {
 }
 
 /// When the store sets a time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Moment {
     /// When the row is created.
     Create,
@@ -435,14 +439,16 @@ pub struct ListFilter {
 }
 
 /// Comparison of a row with the value of a [`ListFilter`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum FilterBy {
     /// One of these fields has that value.
-    Value(&'static [&'static str]),
+    #[serde(rename = "either")]
+    Value(#[serde(borrow, deserialize_with = "list")] &'static [&'static str]),
     /// This list contains that text.
     Item(&'static str),
     /// Each word of that text is in one of these texts, without regard to the case of ASCII letters.
-    Words(&'static [&'static str]),
+    Words(#[serde(deserialize_with = "list")] &'static [&'static str]),
 }
 
 impl RowsSpec {
@@ -571,6 +577,16 @@ impl RowRule {
     pub fn fields(&self) -> &'static [&'static str] {
         match self {
             Self::AnyOf(fields) | Self::Differ(fields) | Self::Ordered(fields) => fields,
+        }
+    }
+}
+
+impl FilterBy {
+    /// Returns the names of the compared fields.
+    pub fn fields(&self) -> &[&'static str] {
+        match self {
+            Self::Value(fields) | Self::Words(fields) => fields,
+            Self::Item(field) => std::slice::from_ref(field),
         }
     }
 }
