@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 use tabellion_runtime::pointer::tokens;
 pub(crate) use tabellion_runtime::schema::walk::{
-    children, has_type, holds_schemas, is_part, parts, parts_mut,
+    children, has_type, holds_schemas, is_part, parts, parts_mut, remove_property,
 };
 
 /// Keywords that a wire schema can have. typify ignores others, or panics on them.
@@ -59,12 +59,7 @@ pub(crate) const RULE: &[&str] = &[
 /// Removes the members of an object to which JSON pointers of one step lead.
 pub(crate) fn without_members(schema: &mut Value, pointers: &[&str]) {
     for name in pointers.iter().filter_map(|pointer| tokens(pointer).next()) {
-        if let Some(properties) = schema["properties"].as_object_mut() {
-            properties.shift_remove(&name);
-        }
-        if let Some(required) = schema["required"].as_array_mut() {
-            required.retain(|required| *required != name);
-        }
+        remove_property(schema, &name);
     }
 }
 

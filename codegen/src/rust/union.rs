@@ -8,7 +8,7 @@ use serde_json::Value;
 use syn::{Fields, ItemStruct, Visibility};
 
 use super::text;
-use crate::{names, types::Definition};
+use crate::{names, schema::remove_property, types::Definition};
 
 /// One variant of a union.
 pub(super) struct Variant {
@@ -29,12 +29,7 @@ pub(super) fn variants(name: &str, definition: &Definition) -> Vec<Variant> {
         .map(|(i, schema)| {
             let mut schema = schema.clone();
             let value = schema["properties"][tag]["enum"][0].as_str().unwrap_or_default().to_string();
-            if let Some(properties) = schema["properties"].as_object_mut() {
-                properties.shift_remove(tag);
-            }
-            if let Some(required) = schema["required"].as_array_mut() {
-                required.retain(|name| name != tag);
-            }
+            remove_property(&mut schema, tag);
             let type_name = format!("{name}Variant{i}");
             Variant { value, type_name, schema }
         })

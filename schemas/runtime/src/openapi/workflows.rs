@@ -7,7 +7,10 @@ use super::{
     calls::session_header,
     parts::{conditions, content, list, object, reference, refusals_of, relocate, responses, tagged},
 };
-use crate::spec::{ContractSpec, Outcome, RestEndpoint, RestOperation, Starts, ToolSpec};
+use crate::{
+    schema::walk::remove_property,
+    spec::{ContractSpec, Outcome, RestEndpoint, RestOperation, Starts, ToolSpec},
+};
 
 const TAG: &str = "workflows";
 const WORKFLOW: &str = "Workflow";
@@ -55,7 +58,7 @@ pub(super) fn operations(
             let mut operation = operation(contract, endpoint, call, "complete_task", answer);
             let mut body = call.input.wire();
             for member in endpoint.is.call_members().into_iter().flatten() {
-                leave_out(&mut body, member);
+                remove_property(&mut body, member);
             }
             let name = "complete_task_request";
             schemas.insert(name.into(), body);
@@ -189,15 +192,6 @@ fn in_path(endpoint: &RestEndpoint, call: &ToolSpec) -> impl Iterator<Item = Val
         })
         .collect();
     parameters.into_iter()
-}
-
-fn leave_out(schema: &mut Value, member: &str) {
-    if let Some(properties) = schema["properties"].as_object_mut() {
-        properties.shift_remove(member);
-    }
-    if let Some(required) = schema["required"].as_array_mut() {
-        required.retain(|name| name != member);
-    }
 }
 
 fn required(schema: &str) -> Value {

@@ -109,6 +109,16 @@ fn map_in_place(schema: &mut Value, change: &impl Fn(&mut Map<String, Value>)) {
     }
 }
 
+/// Removes the property `name` of an object's schema.
+pub fn remove_property(schema: &mut Value, name: &str) {
+    if let Some(properties) = schema["properties"].as_object_mut() {
+        properties.shift_remove(name);
+    }
+    if let Some(required) = schema["required"].as_array_mut() {
+        required.retain(|required| required != name);
+    }
+}
+
 /// Returns true if the schema's `type` permits values of `kind`.
 pub fn has_type(members: &Map<String, Value>, kind: &str) -> bool {
     match members.get("type") {
