@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, PercentEncode, utf8_percent_encode};
 use serde_json::{Map, Value};
 
 /// A URI template.
@@ -157,7 +158,7 @@ impl UriTemplate {
         for part in &self.path {
             match part {
                 Part::Text(text) => uri += text,
-                Part::Variable(name) => uri += &encoded(values.get(name)?.as_str()?),
+                Part::Variable(name) => uri.extend(encoded(values.get(name)?.as_str()?)),
             }
         }
         let mut mark = '?';
@@ -252,16 +253,9 @@ fn decoded(text: &str) -> Option<String> {
 }
 
 /// Encodes all but the unreserved characters of RFC 3986.
-fn encoded(text: &str) -> String {
-    let mut uri = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
-            uri.push(char::from(byte));
-        } else {
-            uri += &format!("%{byte:02X}");
-        }
-    }
-    uri
+fn encoded(text: &str) -> PercentEncode<'_> {
+    const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+    utf8_percent_encode(text, RESERVED)
 }
 
 #[cfg(test)]
