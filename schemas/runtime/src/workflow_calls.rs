@@ -14,7 +14,7 @@ use crate::{
     gates::fill_defaults,
     pointer,
     schema::Violation,
-    spec::{ContractSpec, Outcome, Starts, StateKind, TaskSpec, TransitionSpec, WorkflowSpec},
+    spec::{ContractSpec, Outcome, Starts, TaskSpec, TransitionSpec, WorkflowSpec},
     vocabulary::vocabulary,
     workflow::{Instance, Passage},
 };
@@ -221,10 +221,8 @@ impl RoleNames {
 impl WorkflowSpec {
     /// Returns the decisions on the task of a state: transitions that are not tool calls and that are open to a role of the task.
     pub fn decisions(&self, state: &str) -> impl Iterator<Item = &'static TransitionSpec> {
-        let roles = match self.state(state).map(|state| state.kind) {
-            Some(StateKind::Task(task)) => task.roles,
-            _ => &[],
-        };
+        let task = self.state(state).and_then(|state| state.kind.task());
+        let roles = task.map_or(&[][..], |task| task.roles);
         self.from(state).filter(move |transition| {
             let is_for_them = |role| roles.contains(role);
             transition.by.is_none()
@@ -293,7 +291,7 @@ impl CompleteTask {
     /// If one of these does not hold.
     pub fn check(&self, workflow: &WorkflowSpec, instance: &Instance) -> Result<(), Failure> {
         let task = workflow.state(&self.task_id);
-        if !task.is_some_and(|state| matches!(state.kind, StateKind::Task(_))) {
+        if task.and_then(|state| state.kind.task()).is_none() {
             let message =
                 format!("`{}` has no such task; its instance is in `{}`", workflow.id, instance.state);
             return Err(Failure::new(FailureKind::NotFound, message).with(REASON, "not_found"));
@@ -402,8 +400,8 @@ fn tasks(workflow: &'static WorkflowSpec, instance: &Instance) -> Vec<TaskView> 
     for passage in &instance.history {
         let left = tasks.iter_mut().find(|task| Some(&task.task_id) == passage.from.as_ref());
         if let Some(task) = left {
-            let ends_as = workflow.state(&passage.to).map(|state| state.kind);
-            if ends_as == Some(StateKind::Final(Outcome::Cancelled)) {
+            let ends_as = workflow.state(&passage.to).and_then(|state| state.kind.outcome());
+            if ends_as == Some(Outcome::Cancelled) {
                 task.state = TaskState::Cancelled;
             } else {
                 task.state = TaskState::Completed;
@@ -412,7 +410,7 @@ fn tasks(workflow: &'static WorkflowSpec, instance: &Instance) -> Vec<TaskView> 
                 task.completed_at = Some(passage.at.clone());
             }
         }
-        let Some(StateKind::Task(task)) = workflow.state(&passage.to).map(|state| state.kind) else {
+        let Some(task) = workflow.state(&passage.to).and_then(|state| state.kind.task()) else {
             continue;
         };
         let reached = TaskView {

@@ -84,9 +84,7 @@ impl ErrorBody {
     /// The usual names.
     pub const USUAL: Self =
         Self { at: "error", code: "code", message: "message", details: "details", violations: "violations" };
-}
 
-impl ErrorBody {
     fn render(self, error: &ErrorAnswer, mut details: Map<String, Value>) -> Value {
         let violations = details.shift_remove(VIOLATIONS).unwrap_or_else(|| json!([]));
         json!({ self.at: {
