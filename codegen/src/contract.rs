@@ -1,9 +1,10 @@
 //! A contract as authored: its files, their content, and the schemas in them.
 
-use std::borrow::Cow;
-
 use serde_json::Value;
-use tabellion_runtime::{FailureKind, spec::RowOperation};
+use tabellion_runtime::{
+    FailureKind,
+    spec::{Operation, RowOperation},
+};
 
 pub use crate::keys::*;
 use crate::{document::Document, names, views};
@@ -118,11 +119,8 @@ impl Tool {
     }
 
     /// Returns the name of a tool, or `tool/name` of an operation.
-    pub fn label(&self) -> Cow<'_, str> {
-        match &self.operation {
-            None => Cow::Borrowed(self.spec.name),
-            Some(operation) => Cow::Owned(format!("{}/{}", self.spec.name, operation.name)),
-        }
+    pub fn label(&self) -> &'static str {
+        self.operation.map_or(self.spec.name, |operation| operation.label)
     }
 
     /// Returns the base of the operation's method and type names in Rust.
@@ -147,7 +145,7 @@ impl Tool {
             schema: self.schema(side),
             kind: match (side, &self.operation) {
                 (Side::Input, Some(operation)) if self.rows.is_none() => {
-                    SchemaKind::Narrowed(&operation.select)
+                    SchemaKind::Narrowed(operation.select)
                 }
                 (Side::Input, None) if !self.spec.select.is_empty() => SchemaKind::WireOnly,
                 (Side::Output, None) if !self.spec.select.is_empty() => SchemaKind::Union,
@@ -181,7 +179,7 @@ pub struct Authored<'a> {
     /// The schema's content, with each `{"$use": …}` replaced by the named rule.
     pub schema: &'a Value,
     /// The schema's origin.
-    pub kind: SchemaKind<'a>,
+    pub kind: SchemaKind,
     /// True if it describes requests.
     pub is_request: bool,
     /// The name of its Rust type, unless `x-rust-name` names another.
@@ -211,11 +209,11 @@ impl Authored<'_> {
 
 /// The origin and the use of a schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SchemaKind<'a> {
+pub enum SchemaKind {
     /// It is written in a file and becomes a Rust type.
     Authored,
     /// The request of an operation, narrowed from the tool's. Its Rust type lacks the selectors, to which these JSON pointers lead.
-    Narrowed(&'a [&'static str]),
+    Narrowed(&'static [&'static str]),
     /// The request of a tool with operations, written in a file. Only clients see it.
     WireOnly,
     /// The response of a tool with operations, made of theirs. Only clients see it.
@@ -224,7 +222,7 @@ pub enum SchemaKind<'a> {
     Derived,
 }
 
-impl SchemaKind<'_> {
+impl SchemaKind {
     /// Returns true if it has a Rust type.
     pub(crate) fn is_typed(self) -> bool {
         matches!(self, Self::Authored | Self::Narrowed(_))

@@ -80,7 +80,7 @@ fn contract(sources: &Sources, folder: &str) -> Result<Contract, Vec<Problem>> {
     }
     for tool in tools.iter_mut().filter(|tool| !tool.spec.select.is_empty()) {
         tool.parts.extend(row_operations(&spec, &entities, &tool.spec));
-        tool.parts.sort_by(|a, b| a.label().cmp(&b.label()));
+        tool.parts.sort_by(|a, b| a.label().cmp(b.label()));
         unite(tool);
     }
     resolve_gates(&spec.gates, &mut tools);
@@ -252,8 +252,8 @@ fn digest(sources: &Sources, folder: &str, tools: &[Tool], entities: &[Entity]) 
     for Tool { spec, parts, .. } in tools {
         let name = &spec.name;
         let of_file = parts.iter().filter(|part| part.rows.is_none());
-        let operations = of_file.filter_map(|part| part.operation.as_ref());
-        let operations = operations.map(|part| format!("{folder}/operations/{name}/{}.json", part.name));
+        let operations = of_file.filter_map(|part| part.operation);
+        let operations = operations.map(|part| format!("{folder}/operations/{}.json", part.label));
         for file in std::iter::once(format!("{folder}/tools/{name}.json")).chain(operations) {
             hash.update(sources.text(&file).unwrap_or_default());
         }

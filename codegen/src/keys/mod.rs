@@ -57,7 +57,7 @@ pub use self::{
     examples::Example,
     gates::{Clause, Gate, GateExample},
     modes::Modes,
-    operations::{Operation, OperationSpec},
+    operations::OperationSpec,
     provenance::{Provenance, ProvenanceDefault, ProvenanceField},
     rate_limits::RateLimit,
     resources::Resource,

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use tabellion_runtime::{
     pointer::tokens,
-    spec::{self, Annotations},
+    spec::{self, Annotations, Operation},
 };
 
 use super::{EmittedTool, Key, ToolSpec};
@@ -21,19 +21,6 @@ use crate::{
     problem::Problem,
     views,
 };
-
-/// The selection of an operation's requests among its tool's.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Operation {
-    /// Name of the file.
-    pub name: String,
-    /// The tool's selectors.
-    pub select: Vec<&'static str>,
-    /// The values of the selectors.
-    pub is: Vec<&'static str>,
-    /// JSON pointers to members of its requests that those of other operations with these values lack.
-    pub has: Vec<&'static str>,
-}
 
 /// The content of an operation file.
 #[derive(Debug, Clone, Deserialize)]
@@ -61,8 +48,12 @@ pub struct OperationSpec {
 impl OperationSpec {
     /// Returns the operation `name` of `tool`.
     pub(crate) fn into_tool(self, name: &str, document: Document, tool: &ToolSpec) -> Tool {
-        let operation =
-            Operation { name: name.into(), select: tool.select.clone(), is: self.is, has: self.has };
+        let operation = Operation {
+            label: leaked(&format!("{}/{name}", tool.name)),
+            select: texts(&tool.select),
+            is: texts(&self.is),
+            has: texts(&self.has),
+        };
         let spec = ToolSpec {
             name: tool.name,
             description: self.description.unwrap_or(tool.description),
@@ -91,7 +82,7 @@ fn narrowed(wire: &Value, operation: &Operation, request: &Value) -> Value {
     let mut properties = Map::new();
     // The members of the file come first, where problems point at them.
     let mut required = request["required"].as_array().cloned().unwrap_or_default();
-    for (name, is) in names(&operation.select).zip(&operation.is) {
+    for (name, is) in names(operation.select).zip(operation.is) {
         let mut selector = property(&name).cloned().unwrap_or_default();
         selector.retain(|key, _| matches!(key.as_str(), "type" | "description" | "title"));
         selector.insert("const".into(), (*is).into());
@@ -221,23 +212,17 @@ impl Key for Operations {
 
     fn emit_tool(&self, tool: &Tool) -> EmittedTool {
         // The others are in the entry's constructor.
-        let Some(Operation { select, is, has, .. }) = tool.operation.as_ref().filter(|it| !it.has.is_empty())
+        let Some(Operation { label, select, is, has }) = tool.operation.filter(|it| !it.has.is_empty())
         else {
             return EmittedTool::default();
         };
-        let label = tool.label();
         EmittedTool::fields(quote! {
             operation: Some(spec::Operation::new(#label, &[#(#select),*], &[#(#is),*]).having(&[#(#has),*])),
         })
     }
 
     fn fill_tool(&self, tool: &Tool, entry: &mut spec::ToolSpec) {
-        entry.operation = tool.operation.as_ref().map(|operation| spec::Operation {
-            label: leaked(&tool.label()),
-            select: texts(&operation.select),
-            is: texts(&operation.is),
-            has: texts(&operation.has),
-        });
+        entry.operation = tool.operation;
     }
 }
 
@@ -308,7 +293,7 @@ fn part(tool: &Tool, part: &Tool, values: &[Vec<&str>], problems: &mut Vec<Probl
         }
     }
     let request = &document.value["request"];
-    let selectors: Vec<_> = names(&operation.select).collect();
+    let selectors: Vec<_> = names(operation.select).collect();
     for name in request["properties"].as_object().into_iter().flatten().map(|(name, _)| name) {
         let at = pointer::walk("/request/properties", std::slice::from_ref(name));
         if selectors.contains(name) {
@@ -322,7 +307,7 @@ fn part(tool: &Tool, part: &Tool, values: &[Vec<&str>], problems: &mut Vec<Probl
         }
     }
     let required = request["required"].as_array();
-    for (i, name) in names(&operation.has).enumerate() {
+    for (i, name) in names(operation.has).enumerate() {
         if !required.is_some_and(|names| names.iter().any(|it| *it == name)) {
             problems.push(document.problem(
                 format!("/has/{i}"),
@@ -335,9 +320,10 @@ fn part(tool: &Tool, part: &Tool, values: &[Vec<&str>], problems: &mut Vec<Probl
 
 /// Checks that of two operations with the same values, one has all members of the other, and more.
 fn told_apart(tool: &Tool, problems: &mut Vec<Problem>) {
+    let name = |it: Operation| it.label.rsplit('/').next().unwrap_or_default();
     for (i, part) in tool.parts.iter().enumerate() {
         for other in &tool.parts[..i] {
-            let (Some(this), Some(that)) = (&part.operation, &other.operation) else {
+            let (Some(this), Some(that)) = (part.operation, other.operation) else {
                 continue;
             };
             let [these, those] = [this, that].map(|it| it.has.iter().collect::<BTreeSet<_>>());
@@ -345,7 +331,7 @@ fn told_apart(tool: &Tool, problems: &mut Vec<Problem>) {
             if this.is == that.is && !is_clear {
                 problems.push(part.document.problem(
                     "/is",
-                    format!("a request can be `{}` and `{}`", that.name, this.name),
+                    format!("a request can be `{}` and `{}`", name(that), name(this)),
                     "give one of them other values, or a member in `has` that the other does not take",
                 ));
             }

@@ -106,7 +106,7 @@ impl Key for RateLimits {
         for other in old.contract.operations() {
             let name = other.label();
             let shared_before = shares(other, before.0);
-            let shares_now = new.contract.operation(&name).is_some_and(|other| shares(other, after.0));
+            let shares_now = new.contract.operation(name).is_some_and(|other| shares(other, after.0));
             if shares_now && !shared_before {
                 changes.breaking(format!("it shares its rate limit with `{name}`"));
             }

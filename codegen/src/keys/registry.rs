@@ -104,7 +104,7 @@ impl Key for Tools {
         let parts = parts_name(tool);
         let shared = shared(tool);
         let all = tool.parts.iter().map(|part| {
-            let (label, is) = (part.label(), part.operation.iter().flat_map(|operation| &operation.is));
+            let (label, is) = (part.label(), part.operation.iter().flat_map(|operation| operation.is));
             let constructor = format_ident!("{}", if part.spec.mutating { "changing" } else { "reading" });
             let base = quote!(#parts.#constructor(#label, &[#(#is),*]));
             emitted(part, base, &shared.clone().map(|it| it.to_string()), &mut texts)
@@ -199,7 +199,7 @@ fn emitted(tool: &Tool, base: TokenStream, given: &[String], texts: &mut Texts) 
     if !examples.is_empty() {
         of_tool["examples"] = json!(examples);
     }
-    texts.tools.insert(tool.label().into_owned(), of_tool);
+    texts.tools.insert(tool.label().into(), of_tool);
     quote!(ToolSpec { #(#fields)* ..#base })
 }
 
@@ -232,10 +232,9 @@ fn compare_operations(changes: &mut Changes<'_>, old: ToolOf<'_>, new: ToolOf<'_
     if old.tool.schema(Side::Input) != new.tool.schema(Side::Input) {
         changes.compatible("the schema of requests that clients see changed");
     }
-    let requests = |tool: &Tool| tool.operation.as_ref().map(|it| (it.is.clone(), it.has.clone()));
+    let requests = |tool: &Tool| tool.operation.map(|it| (it.is, it.has));
     for before in &old.tool.parts {
-        let label = before.label();
-        let mut changes = changes.of_tool(&label);
+        let mut changes = changes.of_tool(before.label());
         let after = new.tool.parts.iter().find(|part| requests(part) == requests(before));
         let Some(after) = after else {
             changes.breaking("the operation was removed");
@@ -246,8 +245,7 @@ fn compare_operations(changes: &mut Changes<'_>, old: ToolOf<'_>, new: ToolOf<'_
     }
     for after in &new.tool.parts {
         if !old.tool.parts.iter().any(|part| requests(part) == requests(after)) {
-            let label = after.label();
-            changes.of_tool(&label).compatible("the operation was added");
+            changes.of_tool(after.label()).compatible("the operation was added");
         }
     }
 }

@@ -94,8 +94,8 @@ fn methods_and_roots(contract: &Contract, problems: &mut Vec<Problem>) {
     for (i, tool) in contract.tools.iter().enumerate() {
         for operation in tool.operations().iter().filter(|operation| operation.rows.is_none()) {
             let (base, label, at) = (operation.rust_base(), operation.label(), format!("/tools/{i}"));
-            methods.add(names::value_name(&base), &label, at.clone(), problems);
-            types.add(Side::Input.type_name(&base), &label, at, problems);
+            methods.add(names::value_name(&base), label, at.clone(), problems);
+            types.add(Side::Input.type_name(&base), label, at, problems);
         }
     }
     if let Some(provenance) = &spec.provenance {

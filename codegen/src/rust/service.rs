@@ -85,7 +85,7 @@ fn signature(contract: &Contract, tool: &Tool) -> TokenStream {
 pub(super) fn items(contract: &Contract, trait_name: &Ident, keys: &[Emitted]) -> Vec<TokenStream> {
     let arms = contract.methods().map(|operation| {
         let method = names::value_name(&operation.rust_base());
-        text::arm(&operation.label(), operation.spec.mutating, &method)
+        text::arm(operation.label(), operation.spec.mutating, &method)
     });
     let others = keys.iter().flat_map(|key| &key.arms);
     let first = keys.iter().map(|key| &key.first);

@@ -74,9 +74,8 @@ pub(super) fn clauses(contract: &Contract) -> impl Iterator<Item = Placed<'_>> {
 pub(super) fn clauses_of<'a>(contract: &'a Contract, tool: &'a Tool) -> impl Iterator<Item = Placed<'a>> {
     let label = tool.label();
     let gates = &tool.spec.gates;
-    clauses(contract).filter(move |placed| {
-        gates.contains(&placed.gate) && placed.clause.tools.iter().any(|tool| *tool == label)
-    })
+    clauses(contract)
+        .filter(move |placed| gates.contains(&placed.gate) && placed.clause.tools.contains(&label))
 }
 
 /// Returns the schema of the facts of an operation's calls.
