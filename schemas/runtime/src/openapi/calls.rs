@@ -241,9 +241,7 @@ fn operation<const N: usize>(
 
 /// Returns the variables of an endpoint's path, as parameters.
 fn variables(endpoint: &RestEndpoint) -> impl Iterator<Item = Value> {
-    let segments = endpoint.path.split('/');
-    let names = segments.filter_map(|segment| segment.strip_prefix('{')?.strip_suffix('}'));
-    names.map(|name| {
+    endpoint.variable_names().map(|name| {
         json!({ "name": name, "in": "path", "required": true, "schema": { "type": "string", "format": "uuid" } })
     })
 }

@@ -176,9 +176,8 @@ fn properties(call: &ToolSpec) -> Map<String, Value> {
 fn in_path(endpoint: &RestEndpoint, call: &ToolSpec) -> impl Iterator<Item = Value> {
     let mut properties = properties(call);
     let members = endpoint.is.call_members().into_iter().flatten();
-    let names = endpoint.path.split('/');
-    let names = names.filter_map(|segment| segment.strip_prefix('{')?.strip_suffix('}'));
-    let parameters: Vec<_> = names
+    let parameters: Vec<_> = endpoint
+        .variable_names()
         .zip(members)
         .map(|(name, member)| {
             let description = properties.get_mut(*member).map(|it| it["description"].take());

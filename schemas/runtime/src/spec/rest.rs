@@ -151,6 +151,12 @@ impl RestEndpoint {
         }
     }
 
+    /// Returns the names of the variables of its path.
+    pub fn variable_names(&self) -> impl Iterator<Item = &'static str> + use<> {
+        let segments = self.path.split('/');
+        segments.filter_map(|segment| segment.strip_prefix('{')?.strip_suffix('}'))
+    }
+
     /// Returns the path with `values` in place of its variables.
     pub fn path_with(&self, values: &[&str]) -> String {
         let mut values = values.iter();
