@@ -4,7 +4,8 @@ use indexmap::IndexMap;
 use serde::Deserialize;
 use serde_json::Value;
 use tabellion_runtime::spec::{
-    Action, CallerSpec, Copied, FilterBy, Moment, OnDelete, OrgSpec, Range, RowRule, read::one_or_several,
+    Action, CallerSpec, Copied, Edges, FilterBy, Moment, OnDelete, OrgSpec, Range, RowRule,
+    read::one_or_several,
 };
 
 use crate::{document::Document, leak::list};
@@ -82,7 +83,7 @@ pub struct EntityFile {
     pub also: IndexMap<&'static str, Vec<Other>>,
     /// The graphs without circles that the rows are edges of.
     #[serde(default)]
-    pub acyclic: Vec<EdgesOf>,
+    pub acyclic: Vec<Edges>,
     /// Conditions on several fields together.
     #[serde(default)]
     pub rules: Vec<RowRule>,
@@ -208,20 +209,6 @@ pub struct Other {
     pub when: IndexMap<&'static str, Value>,
     /// The values to set in it.
     pub set: IndexMap<&'static str, Value>,
-}
-
-/// Edges of a graph without circles.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-pub struct EdgesOf {
-    /// The field with the beginning.
-    pub from: &'static str,
-    /// The field with the end.
-    pub to: &'static str,
-    /// The field that distinguishes several graphs.
-    pub by: Option<&'static str>,
-    /// The values of that field whose graphs can't have circles.
-    #[serde(default)]
-    pub among: Vec<Value>,
 }
 
 /// The operations that follow from an entity.

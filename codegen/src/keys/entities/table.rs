@@ -3,7 +3,7 @@
 use indexmap::IndexMap;
 use serde_json::Value;
 use tabellion_runtime::spec::{
-    Added, Also, Assigned, Assignment, Edges, EntitySpec, FieldSpec, FieldType, Hook, Moment, Next, OnDelete,
+    Added, Also, Assigned, Assignment, EntitySpec, FieldSpec, FieldType, Hook, Moment, Next, OnDelete,
     Reference, RowsSpec, Scope, Seed, TextRule, Unique,
 };
 
@@ -72,12 +72,7 @@ fn entity(rows: &Rows, entity: &Entity) -> EntitySpec {
                 set: assignments(&other.set),
             })
         })),
-        acyclic: list(file.acyclic.iter().map(|edges| Edges {
-            from: edges.from,
-            to: edges.to,
-            by: edges.by,
-            among: list(edges.among.iter().map(json)),
-        })),
+        acyclic: list(file.acyclic.iter().copied()),
         rules: list(file.rules.iter().copied()),
         adds: list(file.adds.iter().map(|(name, of)| Added {
             name,

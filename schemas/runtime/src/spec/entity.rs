@@ -5,7 +5,7 @@
 
 use serde::Deserialize;
 
-use super::read::list;
+use super::read::{json_texts, list};
 
 /// The rows of a contract: its entities and their division into orgs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -364,7 +364,7 @@ pub struct Also {
 }
 
 /// Edges of a graph without circles.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub struct Edges {
     /// Name of the field with the beginning of the edge.
     pub from: &'static str,
@@ -373,6 +373,7 @@ pub struct Edges {
     /// Name of the field whose value distinguishes the graphs, if there are several.
     pub by: Option<&'static str>,
     /// The values of that field, as JSON texts, whose graphs can't have circles; all, if empty.
+    #[serde(default, deserialize_with = "json_texts")]
     pub among: &'static [&'static str],
 }
 

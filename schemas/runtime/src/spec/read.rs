@@ -1,12 +1,19 @@
 //! Forms of values in contract files that serde does not read by itself. Texts are borrowed from a leaked document.
 
 use serde::{Deserialize, Deserializer, de::IgnoredAny};
+use serde_json::Value;
 
 /// Reads a list.
 pub(crate) fn list<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     from: D,
 ) -> Result<&'static [T], D::Error> {
     Ok(Vec::deserialize(from)?.leak())
+}
+
+/// Reads a list of any values, as JSON texts.
+pub(super) fn json_texts<'de, D: Deserializer<'de>>(from: D) -> Result<&'static [&'static str], D::Error> {
+    let texts = Vec::<Value>::deserialize(from)?.into_iter().map(|value| &*value.to_string().leak());
+    Ok(texts.collect::<Vec<_>>().leak())
 }
 
 /// Reads a value, or a list of them.
