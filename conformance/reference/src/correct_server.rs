@@ -1,37 +1,34 @@
-//! Correct servers, one for each contract that the suite supports.
+//! Correct servers: the reference, and the product's, one for each of its contracts and of three examples, which proxies stand before.
 
 /// A correct server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CorrectServer {
     /// The reference implementation of `braindrive-markdown`.
     Reference,
-    /// The product's server of `learning-os`, behind a proxy.
+    /// The product's server of `learning-os`.
     Memory,
-    /// The product's server of `safe-markdown-editor`, behind a proxy.
+    /// The product's server of `safe-markdown-editor`.
     Editor,
-    /// The product's server of the example `desk`, behind a proxy.
+    /// The product's server of the example `desk`.
     Desk,
-    /// The small server of the example `tracker`.
+    /// The product's server of the example `tracker`.
     Tracker,
-    /// The small server of the example `logbook`.
-    Logbook,
-    /// The small server of the example `bulletin`.
+    /// The product's server of the example `bulletin`.
     Bulletin,
-    /// The product's server of `mcb`, behind a proxy.
+    /// The product's server of `mcb`.
     Mcb,
-    /// The product's server of `brainforge`, behind a proxy.
+    /// The product's server of `brainforge`.
     Brainforge,
 }
 
 impl CorrectServer {
     /// All correct servers.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 8] = [
         Self::Reference,
         Self::Memory,
         Self::Editor,
         Self::Desk,
         Self::Tracker,
-        Self::Logbook,
         Self::Bulletin,
         Self::Mcb,
         Self::Brainforge,
@@ -43,28 +40,12 @@ impl CorrectServer {
             Self::Reference => &[],
             Self::Desk => &["operations", "mutation/recorded"],
             Self::Tracker => &["operations", "rows", "orgs", "secrets"],
-            Self::Logbook => &["operations", "provenance", "modes", "errors"],
             Self::Bulletin => &["auth", "gates"],
             Self::Brainforge => &["review", "versions", "links", "notes", "export"],
-            Self::Mcb => &["memory", "index", "search", "vcs", "validate"],
+            Self::Mcb => &["provenance", "modes", "errors", "memory", "index", "search", "vcs", "validate"],
             Self::Memory | Self::Editor => {
                 &["append", "approval", "policy", "outline", "undo", "mutation/recorded"]
             }
         }
-    }
-
-    /// Returns true if the server can be served over HTTP.
-    pub const fn is_over_http(self) -> bool {
-        matches!(self, Self::Reference | Self::Bulletin)
-    }
-
-    /// Returns true if the server is a program of the product, which a proxy stands before.
-    pub const fn is_behind_proxy(self) -> bool {
-        matches!(self, Self::Memory | Self::Editor | Self::Desk | Self::Mcb | Self::Brainforge)
-    }
-
-    /// Returns true if the server keeps rows in a folder for data.
-    pub const fn keeps_rows(self) -> bool {
-        matches!(self, Self::Tracker | Self::Logbook)
     }
 }

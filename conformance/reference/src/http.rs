@@ -71,7 +71,7 @@ pub(super) struct Request {
     pub(super) method: String,
     pub(super) path: String,
     /// Headers, with names in lower case.
-    headers: HashMap<String, String>,
+    pub(super) headers: HashMap<String, String>,
     pub(super) body: Vec<u8>,
 }
 

@@ -1,5 +1,4 @@
-//! A reference implementation of the contract `braindrive-markdown`, small servers of examples, and mutants of all
-//! of them, to test the checks with.
+//! A reference implementation of the contract `braindrive-markdown`, and mutants of it and of the product's servers, to test the checks with.
 //!
 //! The reference implements the contract's tools like any server, and shares only the contract with the product's server. It
 //! is slow, simple and correct: plain files, the git program, one lock, no cache. A change is prepared in a separate folder
@@ -20,7 +19,6 @@
 //! | `remote` | sharing the library through a branch of a bare repository |
 //! | `journal` | the lock, and recovery of an interrupted change |
 //! | `file`, `folder`, `git` | locks and JSON documents, the disk, and the git program |
-//! | [`small`] | small servers of examples |
 //! | [`proxy`] | defects between the suite and a correct server that is another program |
 //! | [`innocent`] | servers with different tools that must not be accused |
 
@@ -40,7 +38,6 @@ mod path;
 mod preview;
 pub mod proxy;
 mod remote;
-pub mod small;
 mod subject;
 mod tools;
 mod wire;

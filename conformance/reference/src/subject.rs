@@ -7,7 +7,6 @@ use tabellion_conformance::{
     Subject,
     era::Era,
     launch::{DATABASE, DECISION, INSTANCE, Launch, MODE, PARTS, ROLE, Reach, SHARED, StoreCall, TOKEN},
-    ledger::Source,
 };
 use tabellion_contracts::{
     braindrive_markdown::{self, tool},
@@ -15,24 +14,12 @@ use tabellion_contracts::{
 };
 use tabellion_runtime::ContractSpec;
 
-use crate::{correct_server::CorrectServer, mutant::Specimen, proxy, small};
+use crate::{correct_server::CorrectServer, mutant::Specimen, proxy};
 
 /// The program with the product's servers.
 const PRODUCT: &str = "tabellion-under-test";
 
 impl CorrectServer {
-    /// Returns the server of a contract.
-    ///
-    /// # Errors
-    /// If the contract has no server: a message that lists the contracts.
-    pub fn find(contract: &str) -> Result<Self, String> {
-        let found = Self::ALL.into_iter().find(|server| server.contract().id == contract);
-        found.ok_or_else(|| {
-            let ids = Self::ALL.map(|server| server.contract().id);
-            format!("the contracts are {}", ids.join(", "))
-        })
-    }
-
     /// Returns the server's contract.
     pub fn contract(self) -> &'static ContractSpec {
         match self {
@@ -40,11 +27,24 @@ impl CorrectServer {
             Self::Memory => &learning_os::CONTRACT,
             Self::Editor => &safe_markdown_editor::CONTRACT,
             Self::Desk => proxy::DESK,
-            Self::Tracker => small::TRACKER,
-            Self::Logbook => small::LOGBOOK,
-            Self::Bulletin => small::BULLETIN,
+            Self::Tracker => proxy::TRACKER,
+            Self::Bulletin => proxy::BULLETIN,
             Self::Mcb => &mcb::CONTRACT,
             Self::Brainforge => &brainforge::CONTRACT,
+        }
+    }
+
+    /// Returns the arguments of the program that serves the contract.
+    const fn arguments(self) -> &'static str {
+        match self {
+            Self::Reference => "--library {library}",
+            Self::Memory => "serve --contract learning-os --library {library}",
+            Self::Editor => "serve --contract safe-markdown-editor --library {library} --document {document}",
+            Self::Desk => "desk {library}",
+            Self::Tracker => "tracker {data}",
+            Self::Bulletin => "bulletin {library}",
+            Self::Mcb => "serve --contract mcb --data {data} --workspace {workspace} --provenance strict",
+            Self::Brainforge => "serve --contract brainforge --library {library}",
         }
     }
 
@@ -54,34 +54,12 @@ impl CorrectServer {
         let product = program.with_file_name(PRODUCT);
         let [reference, product] = [program, &product].map(Path::to_string_lossy);
         let contract = self.contract();
-        let mutant: &[&str] = match specimen {
-            Some(specimen) => &["--mutant", specimen.name],
-            None => &[],
-        };
         let mut command = vec![&*reference];
-        let mut ledger = Source::default();
-        if self.is_behind_proxy() {
-            command.extend(mutant);
+        command.extend(specimen.iter().flat_map(|specimen| ["--mutant", specimen.name]));
+        if self != Self::Reference {
             command.extend(["--", &*product]);
-            if self != Self::Desk {
-                command.extend(["serve", "--contract", contract.id]);
-            }
-            command.extend(match self {
-                Self::Desk => &["desk", "{library}"][..],
-                Self::Editor => &["--library", "{library}", "--document", "{document}"],
-                Self::Mcb => &["--data", "{data}", "--workspace", "{workspace}"],
-                _ => &["--library", "{library}"],
-            });
-        } else {
-            let folder = if self.keeps_rows() { ["--data", "{data}"] } else { ["--library", "{library}"] };
-            command.extend(folder);
-            command.extend(["--contract", contract.id]);
-            if self.keeps_rows() {
-                ledger.command =
-                    command.iter().chain(&["--export"]).map(|word| String::from(*word)).collect();
-            }
-            command.extend(mutant);
         }
+        command.extend(self.arguments().split_whitespace());
         let name = match self {
             Self::Reference => "reference",
             _ => contract.id,
@@ -109,7 +87,6 @@ impl CorrectServer {
         Subject {
             name: specimen.map_or(name, |specimen| specimen.name).to_owned(),
             era: Era::Stateless,
-            ledger,
             launch: launch.clone(),
             ..Subject::new(contract, launch.command)
         }
@@ -127,20 +104,18 @@ fn appended() -> StoreCall {
     }
 }
 
-/// Returns a server [that can be](CorrectServer::is_over_http), or a mutant of it, as a server under test over HTTP; `program` is the
+/// Returns the reference or the server of `bulletin`, or a mutant of it, as a server under test over HTTP; `program` is the
 /// binary `tabellion-reference`.
 pub fn over_http(server: CorrectServer, program: &Path, specimen: Option<&Specimen>) -> Subject {
     let mut subject = server.subject(program, specimen);
     let command = &mut subject.launch.command;
-    command.extend(["--http", "127.0.0.1:{port}"].map(String::from));
+    // The command of a server behind a proxy ends with that server's own.
+    command.splice(1..1, ["--http", "127.0.0.1:{port}"].map(String::from));
     subject.launch.reach = Reach::Http("http://127.0.0.1:{port}/mcp".to_owned());
-    subject.launch.clock_offset = (server == CorrectServer::Bulletin).then(|| small::CLOCK_OFFSET.to_owned());
-    subject.launch.role_headers = match server {
-        CorrectServer::Bulletin => small::ROLES
-            .map(|role| (role.to_owned(), "Authorization".to_owned(), format!("Bearer {role}")))
-            .into(),
-        _ => Vec::new(),
-    };
+    if server == CorrectServer::Bulletin {
+        subject.launch.clock_offset = Some(proxy::CLOCK_OFFSET.to_owned());
+        subject.launch.role_headers = proxy::role_headers();
+    }
     subject
 }
 

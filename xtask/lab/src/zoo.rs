@@ -1,5 +1,5 @@
 //! Tests the checks themselves: the reference implementation passes all of them, and each mutant fails the checks named for it; the
-//! small servers of examples and their mutants likewise. Innocents, which a careless check would accuse, are acquitted. A
+//! product's servers behind proxies and their mutants likewise. Innocents, which a careless check would accuse, are acquitted. A
 //! golden file records the checks that each mutant fails, and the verdict of each check on each innocent, so that a weakened or
 //! careless check is noticed.
 //!
@@ -144,7 +144,7 @@ impl Exhibit {
             };
             return DATABASE_ZOO.iter().map(mutant).collect();
         }
-        let [reference, small @ ..] = CorrectServer::ALL;
+        let [reference, behind_proxies @ ..] = CorrectServer::ALL;
         let correct = |server: CorrectServer| {
             let all: Vec<_> = checks::for_contract(server.contract()).map(|check| check.id).collect();
             let checks = if server.passes().is_empty() { &all } else { server.passes() };
@@ -176,7 +176,7 @@ impl Exhibit {
             PASSED_OVER_HTTP.map(|(server, ids)| over_http(server, Kind::Correct, None, ids));
         iter::once(correct(reference))
             .chain(innocents)
-            .chain(small.into_iter().map(correct))
+            .chain(behind_proxies.into_iter().map(correct))
             .chain(correct_over_http)
             .chain(mutants)
             .chain(mutants_over_http)

@@ -472,8 +472,8 @@ mutants! {
             fails ["rows/refused"];
     }
 
-    /// Mutants of the server of the example `logbook`, whose calls have a mode and a provenance.
-    pub(super) LOGBOOK: Logbook {
+    /// Mutants of modes, of provenance and of errors.
+    pub(super) ORIGINS: Mcb {
         NeedsNoProvenance "needs-no-provenance": "a call that lacks required provenance is made"
             fails ["provenance/missing", "provenance/delegated"];
         NamesOneField "names-one-field": "the refusal names the first of the fields that are missing"

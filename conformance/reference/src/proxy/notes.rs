@@ -282,13 +282,7 @@ impl Proxy {
 
     /// Returns a note as its resource shows it.
     fn note(&mut self, id: &str) -> io::Result<Value> {
-        let mut request = self.request.clone();
-        self.added += 1;
-        request["id"] = format!("proxy-{}", self.added).into();
-        request["method"] = "resources/read".into();
-        request["params"] =
-            json!({ "uri": format!("note://{id}"), "_meta": self.request["params"]["_meta"] });
-        let answer = self.exchange(&request)?;
+        let answer = self.ask("resources/read", json!({ "uri": format!("note://{id}") }))?;
         let text = answer["result"]["contents"][0]["text"].as_str().unwrap_or("null");
         Ok(serde_json::from_str(text)?)
     }

@@ -30,23 +30,16 @@ pub(super) struct Proxy {
     /// Number of the requests that this process added.
     pub(super) added: u64,
     pub(super) record: Record,
+    /// The rest of a call, once the client has its answer.
+    pub(super) after_answer: Option<Box<dyn FnOnce() -> io::Result<()>>>,
 }
 
 impl Proxy {
-    /// Starts the server, with further arguments.
+    /// Starts the server of `command`, as `server` has it.
     ///
     /// # Errors
     /// If it does not start.
-    pub(super) fn start(command: &[String], more: &[&str]) -> io::Result<Self> {
-        let (program, arguments) =
-            command.split_first().ok_or_else(|| io::Error::other("name the correct server after `--`"))?;
-        let library = folder(command, "--library");
-        let options = [library, folder(command, "--data")];
-        let folder = options.into_iter().find(|folder| !folder.as_os_str().is_empty());
-        // An example of `tabellion-codegen` takes its folder as its only argument.
-        let folder = folder.unwrap_or_else(|| arguments.last().map_or_else(PathBuf::new, PathBuf::from));
-        let mut server = Command::new(program);
-        server.args(arguments).args(more);
+    pub(super) fn start(command: &[String], mut server: Command) -> io::Result<Self> {
         let mut server = server.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
         let (input, output) = server
             .stdin
@@ -57,13 +50,14 @@ impl Proxy {
             server,
             input,
             output: BufReader::new(output),
-            program: program.clone(),
+            program: command[0].clone(),
             command: command.to_vec(),
-            record: Record::open(&folder)?,
-            folder,
-            workspace: self::folder(command, "--workspace"),
+            record: Record::open(&data_folder(command))?,
+            folder: data_folder(command),
+            workspace: folder(command, "--workspace"),
             request: Value::Null,
             added: 0,
+            after_answer: None,
         })
     }
 
@@ -83,6 +77,14 @@ impl Proxy {
         request["params"]["name"] = call.tool.as_str().into();
         request["params"]["arguments"] = call.arguments.clone().into();
         self.exchange(&request).map(Reply)
+    }
+
+    /// Makes a request of the proxy's own.
+    pub(super) fn ask(&mut self, method: &str, mut params: Value) -> io::Result<Value> {
+        self.added += 1;
+        params["_meta"] = self.request["params"]["_meta"].clone();
+        let id = format!("proxy-{}", self.added);
+        self.exchange(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }))
     }
 
     /// Sends a notification.
@@ -145,6 +147,14 @@ impl Proxy {
         let count = left.list("results").len();
         Ok(TOTALS.iter().fold(left, |left, total| left.reset(total, count)))
     }
+}
+
+/// Returns the library, or the folder of the data, of a command that starts a server.
+pub(super) fn data_folder(command: &[String]) -> PathBuf {
+    let options = ["--library", "--data"].map(|option| folder(command, option));
+    let named = options.into_iter().find(|folder| !folder.as_os_str().is_empty());
+    // An example of `tabellion-codegen` takes its folder as its second argument, after its name.
+    named.or_else(|| command.get(2).map(PathBuf::from)).unwrap_or_default()
 }
 
 /// Returns the folder that an option of a command names; empty if the command lacks it.
