@@ -22,6 +22,9 @@ use tabellion_conformance::{
     target::ANSWER_TIMEOUT,
 };
 
+/// Place of the library's folder in a command.
+const LIBRARY: &str = "{library}";
+
 /// The server under test, and how to start it.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Server")]
@@ -48,26 +51,31 @@ pub(super) struct Server {
     dir: Option<PathBuf>,
     /// The argument that sets the server's mode of operation, for a contract that has modes: `--mode={mode}`; besides the contract's
     /// environment variable and header
-    #[arg(long, value_name = "ARGUMENT", value_parser = mode_argument, allow_hyphen_values = true)]
+    #[arg(long, value_name = "ARGUMENT", allow_hyphen_values = true)]
+    #[arg(value_parser = with_places("an argument", &[MODE], "--mode={mode}"))]
     mode_argument: Option<String>,
     /// The argument that gives the client on standard input and output a role, for a contract that has roles: `--as={role}`
-    #[arg(long, value_name = "ARGUMENT", value_parser = role_argument, allow_hyphen_values = true)]
+    #[arg(long, value_name = "ARGUMENT", allow_hyphen_values = true)]
+    #[arg(value_parser = with_places("an argument", &[ROLE], "--as={role}"))]
     role_argument: Option<String>,
     /// A header by which a client over HTTP is a caller of a role, such as `owner=Authorization: Bearer KEY`; once for each role
     #[arg(long = "role-header", value_name = "ROLE=NAME: VALUE", value_parser = role_header)]
     role_headers: Vec<(String, String, String)>,
     /// The shell command by which a person is shown what waits, before each decision, for a contract with reviews: `{id}` is replaced by
     /// the id of what waits, `{library}` by the folder of the library
-    #[arg(long, value_name = "COMMAND", value_parser = showing, requires = "decide")]
+    #[arg(long, value_name = "COMMAND", requires = "decide")]
+    #[arg(value_parser = with_places("a command", &[INSTANCE], "`review show {id}`"))]
     show: Option<String>,
     /// The shell command by which a person decides on what waits, for a contract with reviews: `{decision}` is replaced by approve, reject
     /// or revise, `{id}` by the id of what waits, `{library}` by the folder of the library, `{parts}` by the numbers of the parts that are
     /// approved, separated by blanks, and by nothing where all are meant
-    #[arg(long, value_name = "COMMAND", value_parser = decision)]
+    #[arg(long, value_name = "COMMAND")]
+    #[arg(value_parser = with_places("a command", &[DECISION, INSTANCE], "`review {decision} {id}`"))]
     decide: Option<String>,
     /// The shell command by which a library is shared through a git remote that acknowledges its changes: `{remote}` is replaced by a bare
     /// repository, `{library}` by the folder of the library
-    #[arg(long, value_name = "COMMAND", value_parser = sharing)]
+    #[arg(long, value_name = "COMMAND")]
+    #[arg(value_parser = with_places("a command", &[SHARED, LIBRARY], "`git -C {library} remote add shared {remote}`"))]
     share: Option<String>,
     /// A call that stores a text somewhere in {library} or {data}: the tool and its arguments, with `{token}` for the text; repeat it for several
     #[arg(long, value_name = "TOOL=ARGUMENTS", value_parser = StoreCall::parse)]
@@ -428,52 +436,18 @@ pub(super) fn quoted(argument: &str) -> String {
     }
 }
 
-/// Checks that an argument has a place for the mode's name.
-fn mode_argument(text: &str) -> Result<String, String> {
-    if text.contains(MODE) {
-        Ok(text.to_owned())
-    } else {
-        Err(format!("expected an argument with `{MODE}`, such as --mode={MODE}"))
-    }
-}
-
-/// Checks that an argument has a place for the role's name.
-fn role_argument(text: &str) -> Result<String, String> {
-    if text.contains(ROLE) {
-        Ok(text.to_owned())
-    } else {
-        Err(format!("expected an argument with `{ROLE}`, such as --as={ROLE}"))
-    }
-}
-
-/// Checks that a command has a place for the id of what is shown.
-fn showing(text: &str) -> Result<String, String> {
-    if text.contains(INSTANCE) {
-        Ok(text.to_owned())
-    } else {
-        Err(format!("expected a command with `{INSTANCE}`, such as `review show {INSTANCE}`"))
-    }
-}
-
-/// Checks that a command has places for the decision and for what it is about.
-fn decision(text: &str) -> Result<String, String> {
-    if text.contains(DECISION) && text.contains(INSTANCE) {
-        Ok(text.to_owned())
-    } else {
-        Err(format!(
-            "expected a command with `{DECISION}` and `{INSTANCE}`, such as `review {DECISION} {INSTANCE}`"
-        ))
-    }
-}
-
-/// Checks that a command has places for the library and for the remote.
-fn sharing(text: &str) -> Result<String, String> {
-    if text.contains(SHARED) && text.contains("{library}") {
-        Ok(text.to_owned())
-    } else {
-        Err(format!(
-            "expected a command with `{SHARED}` and `{{library}}`, such as `git -C {{library}} remote add shared {SHARED}`"
-        ))
+/// Returns the parser of a text that has all of these places; `kind` and `example` are for the message if it lacks one.
+fn with_places(
+    kind: &'static str,
+    places: &'static [&'static str],
+    example: &'static str,
+) -> impl Fn(&str) -> Result<String, String> + Clone {
+    move |text| {
+        if places.iter().all(|place| text.contains(place)) {
+            return Ok(text.to_owned());
+        }
+        let places: Vec<_> = places.iter().map(|place| format!("`{place}`")).collect();
+        Err(format!("expected {kind} with {}, such as {example}", places.join(" and ")))
     }
 }
 
