@@ -114,12 +114,7 @@ impl Target {
     /// If the process cannot be started, or does not answer within `patience`.
     pub fn serve(command: &mut Command, url: Url, era: Era, patience: Duration) -> Result<Self, WireError> {
         command.stdin(Stdio::null()).stdout(Stdio::null());
-        let mut process = Process::start(command)?;
-        if let Err(error) = wait_until_up(&url, &mut process, patience) {
-            process.kill();
-            return Err(error);
-        }
-        Ok(Self::over_http(url, era, Some(process)))
+        Self::once_up(Process::start(command)?, url, era, patience)
     }
 
     /// As [`serve`](Self::serve), but under a stepper.
@@ -136,12 +131,15 @@ impl Target {
     ) -> Result<Result<(Self, Stepper), WireError>, StepperError> {
         command.stdin(Stdio::null()).stdout(Stdio::null());
         let (stepper, _) = Stepper::start(command, folders, counting)?;
-        let mut process = Process::Stepped(stepper.clone());
-        if let Err(error) = wait_until_up(&url, &mut process, patience) {
-            process.kill();
-            return Ok(Err(error));
-        }
-        Ok(Ok((Self::over_http(url, era, Some(process)), stepper)))
+        let process = Process::Stepped(stepper.clone());
+        Ok(Self::once_up(process, url, era, patience).map(|target| (target, stepper)))
+    }
+
+    /// Returns the target of a process that should serve `url`, once it answers there. A process that does not is killed.
+    fn once_up(mut process: Process, url: Url, era: Era, patience: Duration) -> Result<Self, WireError> {
+        let up = wait_until_up(&url, &mut process, patience);
+        let target = Self::over_http(url, era, Some(process));
+        up.map(|()| target)
     }
 
     /// Connects to an external server, once it answers.
@@ -171,9 +169,13 @@ impl Target {
 
     fn over_http(url: Url, era: Era, process: Option<Process>) -> Self {
         let (http, incoming) = Streamable::new(url, era);
+        Self::new(process, Wire::Http(http), incoming)
+    }
+
+    fn new(process: Option<Process>, wire: Wire, incoming: Receiver<ReceivedMessage>) -> Self {
         Self {
             process,
-            wire: Wire::Http(http),
+            wire,
             incoming,
             next_id: 0,
             unrequested: 0,
@@ -206,16 +208,7 @@ impl Target {
                 }
             }
         });
-        Ok(Self {
-            process: Some(process),
-            wire: Wire::Lines(stdin),
-            incoming,
-            next_id: 0,
-            unrequested: 0,
-            strays: Vec::new(),
-            patience: ANSWER_TIMEOUT,
-            trace: None,
-        })
+        Ok(Self::new(Some(process), Wire::Lines(stdin), incoming))
     }
 
     /// Sends `line`, which may have any content.
@@ -290,6 +283,14 @@ impl Target {
     /// If no response arrives.
     pub fn request(&mut self, method: &str, params: Value) -> Result<Value, WireError> {
         let id = self.post(method, params)?;
+        self.response(id)
+    }
+
+    /// Waits for the response to the request with this id; returns the whole message. Drops other messages.
+    ///
+    /// # Errors
+    /// If no response arrives.
+    pub fn response(&mut self, id: i64) -> Result<Value, WireError> {
         loop {
             let message = self.receive()?;
             if message["id"] == id && message.get("method").is_none() {

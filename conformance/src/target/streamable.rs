@@ -15,6 +15,7 @@ use std::{
     time::Duration,
 };
 
+use data_encoding::BASE64;
 use serde_json::{Value, json};
 
 use super::error::WireError;
@@ -184,22 +185,12 @@ fn encoded(value: &str) -> String {
     if is_plain && !is_sentinel && value.trim() == value {
         return value.to_owned();
     }
-    format!("=?base64?{}?=", base64(value.as_bytes()))
+    in_base64(value)
 }
 
-/// Encodes bytes in base64 (RFC 4648, section 4).
-pub(crate) fn base64(bytes: &[u8]) -> String {
-    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::new();
-    for three in bytes.chunks(3) {
-        let byte = |at: usize| u32::from(three.get(at).copied().unwrap_or(0));
-        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
-        for at in 0..4 {
-            let letter = LETTERS[(bits >> (18 - 6 * at) & 63) as usize];
-            text.push(if at <= three.len() { letter.into() } else { '=' });
-        }
-    }
-    text
+/// Encodes a header value in base64.
+pub(crate) fn in_base64(value: &str) -> String {
+    format!("=?base64?{}?=", BASE64.encode(value.as_bytes()))
 }
 
 /// A message in transit, and its response.
@@ -231,7 +222,7 @@ impl Exchange {
         let mut response = sent.map_err(|error| self.error(error))?;
         if response.media_type() == "text/event-stream" {
             let talk = Self { wire: self.wire.clone(), id: None, ..*self };
-            thread::spawn(move || talk.events(response.body, &mut false));
+            thread::spawn(move || talk.forward_all(&mut Events::new(response.body), &mut false));
             return Ok(());
         }
         let body = response.bytes().map_err(|error| self.error(error))?;
@@ -270,10 +261,6 @@ impl Exchange {
             response = sent.map_err(|error| self.error(error))?;
         }
         Ok(MissingAnswer::new("a stream that was interrupted too often".to_owned()))
-    }
-
-    fn events(&self, stream: impl BufRead, answered: &mut bool) -> Result<(), WireError> {
-        self.forward_all(&mut Events::new(stream), answered)
     }
 
     /// Forwards every message of a stream, up to its end.

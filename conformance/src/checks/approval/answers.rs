@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::pending::{PendingCall, answer, ask, calls, response};
+use super::pending::{PendingCall, answer, ask, calls};
 use crate::{
     check::{Bench, Case, Check},
     judgement::{Judgement, Stop, ensure, fail},
@@ -146,7 +146,7 @@ fn malformed(bench: &Bench<'_>, case: &Case) -> Judgement {
                     let answer = json!({ "jsonrpc": "2.0", "id": question, "result": result });
                     client.target.send(answer.to_string())?;
                 }
-                response(&mut client, call)?
+                client.target.response(call)?
             }
             PendingCall::Stateless { mut params, pending } => {
                 pending.repeat(&mut params, Person::Absent);

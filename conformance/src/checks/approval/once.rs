@@ -1,8 +1,8 @@
 //! An approval is valid for one call with exactly its arguments, once.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
-use super::pending::{PendingCall, accept, answer, ask, calls, response};
+use super::pending::{PendingCall, accept, answer, ask, calls};
 use crate::{
     check::{Bench, Case, Check},
     client::Client,
@@ -130,31 +130,16 @@ fn stateless(
     let is_used = attempt.starts_with("the same state");
     match attempt {
         "the same state twice" | "the same state at another server" => {
-            let id = client.target.post("tools/call", repeated)?;
-            ensure_done(&response(client, id)?)?;
+            ensure_done(&client.target.request("tools/call", repeated)?)?;
             if attempt == "the same state at another server" {
                 other_server = Some(scene.start()?);
             }
         }
-        "other arguments" => {
-            again["arguments"] = client.params(
-                calls.different_text.tool,
-                &calls.different_text.arguments,
-                Default::default(),
-            )?["arguments"]
-                .clone()
-        }
-        "another file" => {
-            let Some(different_file) = &calls.different_file else {
-                return Ok(());
-            };
-            again["arguments"] = client.params(
-                different_file.tool,
-                &different_file.arguments,
-                Default::default(),
-            )?["arguments"]
-                .clone();
-        }
+        "other arguments" => again["arguments"] = sent_arguments(client, &calls.different_text)?,
+        "another file" => match &calls.different_file {
+            Some(call) => again["arguments"] = sent_arguments(client, call)?,
+            None => return Ok(()),
+        },
         "no state" => {
             again.as_object_mut().map(|params| params.remove("requestState"));
         }
@@ -178,6 +163,12 @@ fn stateless(
     })?;
     ensure_times(scene, &calls.call, usize::from(is_used))?;
     before.same(&Moment::capture(scene)?)
+}
+
+/// Returns the arguments of a call, as the server gets them.
+fn sent_arguments(client: &Client<'_>, call: &Call) -> Result<Value, Stop> {
+    let params = client.params(call.tool, &call.arguments, Map::new())?;
+    Ok(params["arguments"].clone())
 }
 
 /// Returns the beginning of the message's result.

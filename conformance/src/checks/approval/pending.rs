@@ -84,7 +84,7 @@ pub(super) fn answer(
         PendingCall::InSession { call, question } => {
             let answer = json!({ "jsonrpc": "2.0", "id": question, "result": result });
             client.target.send(answer.to_string())?;
-            response(client, *call)
+            Ok(client.target.response(*call)?)
         }
         PendingCall::Stateless { params, pending } => {
             let mut params = params.clone();
@@ -92,16 +92,6 @@ pub(super) fn answer(
             pending.repeat(&mut params, Person::Absent);
             params["inputResponses"] = answers.collect::<Map<_, _>>().into();
             Ok(client.target.request("tools/call", params)?)
-        }
-    }
-}
-
-/// Returns the response to the call with this id; drops other messages.
-pub(super) fn response(client: &mut Client<'_>, id: i64) -> Result<Value, Stop> {
-    loop {
-        let message = client.target.receive()?;
-        if message["id"] == id && message.get("method").is_none() {
-            return Ok(message);
         }
     }
 }

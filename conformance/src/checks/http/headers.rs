@@ -9,7 +9,7 @@ use crate::{
     era::Era,
     judgement::{Judgement, ensure},
     talk::Talk,
-    target::streamable::{METHOD, NAME, REVISION as REVISION_HEADER, base64},
+    target::streamable::{METHOD, NAME, REVISION as REVISION_HEADER, in_base64},
 };
 
 pub(super) const ORIGIN: Check = Check {
@@ -173,7 +173,6 @@ fn consistent(bench: &Bench<'_>, case: &Case) -> Judgement {
     let before = scene.view()?;
     let call = call(bench, &scene, &mut talk)?;
     let name = call["params"]["name"].as_str().unwrap_or_default();
-    let in_base64 = |text: &str| format!("=?base64?{}?=", base64(text.as_bytes()));
     let request = post(&talk, &call)?;
     let request = match headers {
         HeaderChange::NoMethod => request.without(METHOD),
