@@ -101,6 +101,11 @@ impl Check {
         }
     }
 
+    /// Returns a check as [`must`](Self::must) does, but of severity [`Should`](Severity::Should).
+    pub const fn should(judge: fn(&Bench<'_>, &Case) -> Judgement) -> Self {
+        Self { severity: Severity::Should, ..Self::must(judge) }
+    }
+
     /// Returns the severity for servers of this contract. A server without a contract may take more than its own schemas
     /// specify.
     pub fn severity_in(&self, contract: &ContractSpec) -> Severity {

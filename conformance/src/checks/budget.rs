@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use tabellion_runtime::{ToolSpec, spec::EffectKind};
 
 use crate::{
-    check::{Bench, Case, Check, Severity, as_small_as_can_be},
+    check::{Bench, Case, Check},
     judgement::{Judgement, Stop, ensure, not_shown},
     launch::not_ours,
     reply,
@@ -24,24 +24,21 @@ use crate::{
 pub(super) const CHECKS: &[Check] = &[
     Check {
         id: "budget/handshake",
-        severity: Severity::Should,
         guarantees: &[],
         states: "On a library of 2,000 files the first list of tools arrives within a second.",
         explains: "Clients start servers while a person waits. The check measures the time from the start of the \
                    process to the first answer to `tools/list` and takes the best of three attempts.",
-        ..Check::must(handshake)
+        ..Check::should(handshake)
     },
     Check {
         id: "budget/tools-list-tokens",
-        severity: Severity::Should,
         guarantees: &[],
         states: "The list of tools has at most 20,000 tokens.",
         explains: "The list is part of the context of every conversation. A token is estimated as four bytes.",
-        ..Check::must(list_tokens)
+        ..Check::should(list_tokens)
     },
     Check {
         id: "budget/largest-answer",
-        severity: Severity::Should,
         guarantees: &[],
         states: "When every document matches, a search answers within 25,000 tokens, and so does the log.",
         explains: "A model that searches can't know how much it will find. Every document of a library of 500 (5,000 \
@@ -50,17 +47,15 @@ pub(super) const CHECKS: &[Check] = &[
                    long as requested and are not measured. A token is estimated as four bytes of the text that a \
                    model reads.",
         cases: large_answers,
-        judge: largest_answer,
-        shrink: as_small_as_can_be,
+        ..Check::should(largest_answer)
     },
     Check {
         id: "budget/memory",
-        severity: Severity::Should,
         guarantees: &[],
         states: "Idle on a library of 2,000 files, the server and its children use at most 200 MB of memory.",
         explains: "Every client starts its own server. After the list of tools and a read, the check sums the \
                    resident memory of the process and its descendants, as reported by Linux.",
-        ..Check::must(memory)
+        ..Check::should(memory)
     },
 ];
 

@@ -10,7 +10,7 @@ use tabellion_runtime::spec::EffectKind;
 
 use crate::{
     bytes::Bytes,
-    check::{Bench, Case, Check, Severity, as_small_as_can_be},
+    check::{Bench, Case, Check},
     client::Client,
     documents::{self, CHANGES, Document},
     judgement::{Cause, Judgement, Shows, Stop, ensure, fail, missing_tool, refused},
@@ -27,7 +27,6 @@ use super::table::{self, Row};
 pub(super) const CHECKS: &[Check] = &[
     Check {
         id: "bytes/untouched",
-        severity: Severity::Must,
         guarantees: &["no-implicit-edits"],
         states: "A change in one place leaves every byte outside it unchanged.",
         explains: "Texts are appended to documents and replace sections in them. The documents have CRLF, CR or \
@@ -35,30 +34,28 @@ pub(super) const CHECKS: &[Check] = &[
                    blanks, tabs, and characters that resemble line endings. A server may refuse the most unusual \
                    ones, but must not change a byte outside of the edit.",
         cases: |bench| table::cases(bench, bench.pick(&QUICK_KINDS[..], &CHANGES[..]), |_, _| true),
-        judge: untouched,
         shrink: table::shrink,
+        ..Check::must(untouched)
     },
     Check {
         id: "bytes/write-exact",
-        severity: Severity::Must,
         guarantees: &["no-implicit-edits"],
         states: "A document contains exactly what was written, and a read returns exactly that.",
         explains: "Every text of the tables is written, over an existing document and as a new one. The file must \
                    equal the text byte for byte, and a read must return it.",
         cases: |bench| all_documents(bench, EffectKind::Write),
-        judge: write_exact,
         shrink: one_document,
+        ..Check::must(write_exact)
     },
     Check {
         id: "bytes/read-exact",
-        severity: Severity::Must,
         guarantees: &[],
         states: "Reading returns exactly the bytes of the file.",
         explains: "Every document of the table is read, first as committed and then as changed by a person, and \
                    compared byte for byte.",
         cases: |bench| all_documents(bench, EffectKind::Read),
-        judge: read_exact,
         shrink: one_document,
+        ..Check::must(read_exact)
     },
     Check {
         id: "bytes/invalid-utf8",
@@ -73,14 +70,12 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "bytes/mode",
-        severity: Severity::Should,
         guarantees: &["no-implicit-edits"],
         states: "A document keeps its file mode.",
         explains: "Documents that only their owner can read, or that are executable, are changed. The mode and git's \
                    executable bit must not change.",
         cases: mode_cases,
-        judge: mode,
-        shrink: as_small_as_can_be,
+        ..Check::should(mode)
     },
     pages::PAGES,
     offered::EVERY_TOOL,

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use tabellion_runtime::{ToolSpec, pointer, spec::Operations};
 
 use crate::{
-    check::{Bench, Case, Check, Severity},
+    check::{Bench, Case, Check},
     judgement::{Judgement, Stop, ensure, fail},
     reply::Reply,
     request::examples,
@@ -17,27 +17,25 @@ use crate::{
 pub(super) const CHECKS: &[Check] = &[
     Check {
         id: "operations/unsupported",
-        severity: Severity::Must,
         guarantees: &["operations-are-closed", "each-pair-as-declared"],
         states: "A combination of selectors that no operation has is refused, and nothing changes.",
         explains: "Sends every combination of the selectors' values for which the contract has no operation, with the \
                    arguments that each of the tool's operations takes. A server that falls back to the nearest operation \
                    does what the caller did not ask for.",
         cases: unsupported,
-        judge,
         shrink: one_request,
+        ..Check::must(judge)
     },
     Check {
         id: "operations/unused-argument",
-        severity: Severity::Must,
         guarantees: &["operations-are-closed", "each-pair-as-declared"],
         states: "An argument that the chosen operation does not take is refused by its name, and nothing changes.",
         explains: "Adds to a valid request of each operation every argument that the tool has and the operation does not \
                    take. A server that ignores it answers something else than what was asked for: a filter that does not \
                    filter.",
         cases: unused,
-        judge,
         shrink: one_request,
+        ..Check::must(judge)
     },
 ];
 

@@ -6,7 +6,7 @@ use tabellion_runtime::spec::{Action, CALLER, EntitySpec, FieldSpec, FieldType, 
 
 use super::rows::basics::{entity, has, must_be_refused, some, spec, start, unchanged};
 use crate::{
-    check::{Bench, Case, Check, Severity, as_small_as_can_be},
+    check::{Bench, Case, Check},
     judgement::{Judgement, Stop, ensure, fail},
     ledger::rows::Row,
     reply::Reply,
@@ -16,15 +16,13 @@ use crate::{
 
 pub(super) const CHECKS: &[Check] = &[Check {
     id: "orgs/apart",
-    severity: Severity::Must,
     guarantees: &["orgs-apart"],
     states: "What is in another org is not there: for get, list, update, delete, references and uniques alike.",
     explains: "Creates rows in one org and calls from another: with their keys, lists by what they refer to, references to them, and \
                rows with the same key and unique values. A row of another org must be refused as one that does not exist, must be in \
                no list and no count, and must not be in the way of anything.",
     cases,
-    judge,
-    shrink: as_small_as_can_be,
+    ..Check::must(judge)
 }];
 
 /// The operation that is tried from another org.

@@ -11,7 +11,7 @@ use tabellion_runtime::{PathPolicy, ToolSpec};
 
 use crate::{
     Bytes, Subject,
-    check::{Bench, Case, Check, Severity},
+    check::{Bench, Case, Check},
     judgement::{Judgement, Stop, ensure, fail},
     moment::Moment,
     reply::Reply,
@@ -22,7 +22,6 @@ use crate::{
 pub(super) const CHECKS: &[Check] = &[
     Check {
         id: "policy/paths",
-        severity: Severity::Must,
         guarantees: &["paths-judged"],
         states: "Allowed paths are read; denied paths, and paths that are not allowed, are not.",
         explains: "Files are created in allowed folders at any depth, and under denied names: at the end or in the \
@@ -30,31 +29,29 @@ pub(super) const CHECKS: &[Check] = &[
                    and some paths leave an allowed folder again. The answer must contain nothing of a refused file \
                    and the whole text of an allowed one.",
         cases: path_cases,
-        judge,
         shrink: one_read,
+        ..Check::must(judge)
     },
     Check {
         id: "policy/links",
-        severity: Severity::Must,
         guarantees: &["paths-judged"],
         states: "No link in an allowed folder leads to a file that may not be read.",
         explains: "A file or a folder in an allowed folder is a symbolic link to a denied file, to a file that is \
                    not allowed, to one outside of the library, or to git's own files. The answer must contain \
                    nothing of the target.",
         cases: link_cases,
-        judge,
         shrink: one_read,
+        ..Check::must(judge)
     },
     Check {
         id: "policy/no-file",
-        severity: Severity::Must,
         guarantees: &["paths-judged"],
         states: "A missing file is reported as missing, and a file that is not text is refused rather than altered.",
         explains: "A missing file is an answer, not an error. A folder and a file that is not UTF-8 are refused: a \
                    server that replaces invalid bytes returns text that the file does not contain.",
         cases: other_cases,
-        judge,
         shrink: one_read,
+        ..Check::must(judge)
     },
 ];
 

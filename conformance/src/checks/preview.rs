@@ -12,7 +12,7 @@ use tabellion_runtime::{
 use crate::{
     attacks::{self, Expected, Setup, placed},
     bytes::Bytes,
-    check::{Bench, Case, Check, Severity},
+    check::{Bench, Case, Check},
     documents::{CHANGES, on_section},
     judgement::{Judgement, Stop, fail, not_shown, refused},
     moment::Moment,
@@ -28,19 +28,17 @@ use super::{
 pub(super) const CHECKS: &[Check] = &[
     Check {
         id: "preview/writes-nothing",
-        severity: Severity::Must,
         guarantees: &["pure-unless-stated", "no-write-without-call"],
         states: "A preview changes nothing, whatever it shows.",
         explains: "Previews every effect that has a preview, on a table of documents (line endings, byte order marks, \
                    front matter, unusual names and so on). The library, its history, its index, the files outside it, \
                    and all timestamps must be unchanged.",
         cases,
-        judge: judge_writes_nothing,
         shrink: table::shrink,
+        ..Check::must(judge_writes_nothing)
     },
     Check {
         id: "preview/equals-result",
-        severity: Severity::Must,
         guarantees: &["preview-equals-result"],
         states: "The diff of a preview, applied by `git apply`, gives exactly the bytes that the same call \
             then writes.",
@@ -48,8 +46,8 @@ pub(super) const CHECKS: &[Check] = &[
                    applies the diff to the previous bytes; the result must equal the document after the change. An \
                    empty diff means no change.",
         cases,
-        judge: judge_equals_result,
         shrink: table::shrink,
+        ..Check::must(judge_equals_result)
     },
     Check {
         id: "preview/refused-alike",

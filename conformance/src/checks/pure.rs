@@ -6,7 +6,7 @@ use tabellion_runtime::{ToolSpec, spec::EffectKind};
 
 use crate::{
     Own, Subject, attacks,
-    check::{Bench, Case, Check, Severity},
+    check::{Bench, Case, Check},
     client::Client,
     documents::on_section,
     judgement::{Judgement, Stop, accepted},
@@ -21,7 +21,6 @@ use super::person;
 pub(super) const CHECKS: &[Check] = &[
     Check {
         id: "pure/reads-change-nothing",
-        severity: Severity::Must,
         guarantees: &[
             "pure-unless-stated",
             "no-write-without-call",
@@ -34,8 +33,8 @@ pub(super) const CHECKS: &[Check] = &[
                    with its mode and timestamp, the files outside the library, the history, the index, refs, hooks and \
                    configuration must be unchanged. The server may have a folder of its own in `.git`.",
         cases: reading_cases,
-        judge: judge_reads,
         shrink: single_calls,
+        ..Check::must(judge_reads)
     },
     Check {
         id: "pure/start-changes-nothing",
@@ -55,7 +54,6 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "pure/refusals-change-nothing",
-        severity: Severity::Must,
         guarantees: &[
             "errors-write-nothing",
             "no-partial-application",
@@ -67,8 +65,8 @@ pub(super) const CHECKS: &[Check] = &[
                    on missing, fenced and ambiguous headings, in a library with a person's staged and unstaged \
                    changes. Each call must be refused and change nothing.",
         cases: refusal_cases,
-        judge: judge_refusals,
         shrink: single_calls,
+        ..Check::must(judge_refusals)
     },
 ];
 

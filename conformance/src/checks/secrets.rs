@@ -14,7 +14,7 @@ use tabellion_runtime::{
 use super::rows::basics::{entity, has, some, spec};
 use crate::{
     bytes,
-    check::{Bench, Case, Check, Severity, as_small_as_can_be},
+    check::{Bench, Case, Check},
     client::Client,
     judgement::{Judgement, Stop, ensure, fail},
     ledger::rows::Row,
@@ -28,7 +28,6 @@ use crate::{
 
 pub(super) const CHECKS: &[Check] = &[Check {
     id: "secrets/once",
-    severity: Severity::Must,
     guarantees: &["secrets-once"],
     states: "A secret is in the answer that creates it and nowhere else: in no file, no other answer, no error and no output.",
     explains: "Creates a row with a secret, which must have its prefix and 256 random bits. Then gets and lists it, repeats the call \
@@ -36,8 +35,7 @@ pub(super) const CHECKS: &[Check] = &[Check {
                answers, in standard error, and as bytes in every file of the data folder, also without its prefix and while the \
                server runs.",
     cases,
-    judge,
-    shrink: as_small_as_can_be,
+    ..Check::must(judge)
 }];
 
 /// Number of hexadecimal digits of a secret.

@@ -12,13 +12,12 @@ use super::{
     written::Written,
 };
 use tabellion_conformance::{
-    check::{Bench, Case, Check, Severity, counted, fewer_steps},
+    check::{Bench, Case, Check, counted, fewer_steps},
     judgement::{Judgement, ensure, fail},
 };
 
 pub(super) const CHECK: Check = Check {
     id: "review/program",
-    severity: Severity::Must,
     guarantees: &["agents-are-reviewed", "locks-hold"],
     states: "Whatever people and agents do in turn: what is seen is what people wrote or approved, and nothing else.",
     explains: "Runs random programs of creating, changing, deciding and restarting, with a model beside them of which version of each note \
@@ -35,8 +34,8 @@ pub(super) const CHECK: Check = Check {
         };
         Ok((1..=programs).map(program).collect())
     },
-    judge: |bench, case| run(bench, &case.read::<Vec<Step>>()?),
     shrink: fewer_steps::<Step>,
+    ..Check::must(|bench, case| run(bench, &case.read::<Vec<Step>>()?))
 };
 
 /// A step. `note` is the index of a note, modulo their number.

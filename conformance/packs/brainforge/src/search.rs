@@ -12,7 +12,7 @@ use super::{
     tool::Tool,
 };
 use tabellion_conformance::{
-    check::{Bench, Case, Check, Severity, fewer_steps},
+    check::{Bench, Case, Check, fewer_steps},
     judgement::{Judgement, Stop, ensure, fail},
     texts::TEXTS,
 };
@@ -66,7 +66,6 @@ pub(super) const EXCERPTS: Check = Check {
 
 pub(super) const ANY_TEXT: Check = Check {
     id: "notes/any-text",
-    severity: Severity::Must,
     guarantees: &["search-is-bounded"],
     states: "Any text is a query, and a word of any script finds the note that has it.",
     explains: "Stores texts of more than 20 scripts, punctuation, operators of query languages, code and odd characters as notes, and searches \
@@ -78,8 +77,8 @@ pub(super) const ANY_TEXT: Check = Check {
         });
         Ok(cases.collect())
     },
-    judge: |bench, case| any_text(bench, &case.read::<Vec<String>>()?),
     shrink: fewer_steps::<String>,
+    ..Check::must(|bench, case| any_text(bench, &case.read::<Vec<String>>()?))
 };
 
 /// Number of notes between two different times of creation.

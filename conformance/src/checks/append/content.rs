@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::effect::{AppendEffect, judge as judge_appended};
 use crate::{
     Bytes,
-    check::{Bench, Case, Check, Severity, counted, each_alone},
+    check::{Bench, Case, Check, counted, each_alone},
     judgement::{Judgement, Stop, ensure, ensure_accepted},
     ledger,
     moment::Moment,
@@ -16,7 +16,6 @@ use crate::{
 
 pub(super) const CHECK: Check = Check {
     id: "append/content",
-    severity: Severity::Must,
     guarantees: &["append-only", "no-deletion", "one-entry-per-line", "commit-per-entry"],
     states: "After an append the file begins with all its old content, followed by the entry, once and on lines of \
              its own.",
@@ -27,8 +26,8 @@ pub(super) const CHECK: Check = Check {
                The commit must contain the same bytes. Only a file that is not UTF-8 may be refused, and must then \
                be unchanged.",
     cases,
-    judge,
     shrink,
+    ..Check::must(judge)
 };
 
 /// Appends to one file, in order.

@@ -7,7 +7,7 @@ use super::{
     effect::{AppendEffect, appended_value},
 };
 use crate::{
-    check::{Bench, Case, Check, Severity, counted},
+    check::{Bench, Case, Check, counted},
     client::Client,
     crowd::at_once,
     judgement::{Judgement, Stop, ensure, ensure_accepted, fail},
@@ -16,7 +16,6 @@ use crate::{
 
 pub(super) const CHECK: Check = Check {
     id: "append/all-arrive",
-    severity: Severity::Must,
     guarantees: &["appends-all-arrive", "append-only", "one-entry-per-line", "commit-per-entry"],
     states: "Entries that several processes append at once all arrive, each once, whole and in the order of its \
              process.",
@@ -25,8 +24,8 @@ pub(super) const CHECK: Check = Check {
                each acknowledged entry exactly once, those of one process in order. There must be one commit for \
                each entry, and the repository must be intact.",
     cases,
-    judge,
     shrink,
+    ..Check::must(judge)
 };
 
 /// Number of servers, and of appends through each.

@@ -8,14 +8,13 @@ use super::{
     effect::{AppendEffect, ensure_refused, judge as judge_appended},
 };
 use crate::{
-    check::{Bench, Case, Check, Severity, fewer_steps},
+    check::{Bench, Case, Check, fewer_steps},
     judgement::{Judgement, Stop, ensure, ensure_accepted},
     moment::Moment,
 };
 
 pub(super) const CHECK: Check = Check {
     id: "append/program",
-    severity: Severity::Must,
     guarantees: &["append-only", "no-deletion", "one-entry-per-line", "commit-per-entry"],
     states: "Whatever happens in between, an append adds exactly its entry to the file's current content.",
     explains: "Programs are generated from the seed: appends to all files, calls that must be refused, a person who \
@@ -24,8 +23,8 @@ pub(super) const CHECK: Check = Check {
                uncommitted bytes, followed by the entry, and the commit must change that file only. A refused call \
                must change nothing. A failing program is shortened.",
     cases,
-    judge,
     shrink: fewer_steps::<Action>,
+    ..Check::must(judge)
 };
 
 /// One step of a program.

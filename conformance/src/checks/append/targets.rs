@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::effect::{AppendEffect, ensure_refused};
 use crate::{
     attacks,
-    check::{Bench, Case, Check, Severity, each_alone},
+    check::{Bench, Case, Check, each_alone},
     judgement::{Judgement, Stop, ensure},
     layout::SECRET,
     moment::Moment,
@@ -18,15 +18,14 @@ use crate::{
 
 pub(super) const NAMES: Check = Check {
     id: "append/other-files",
-    severity: Severity::Must,
     guarantees: &["target-files-only"],
     states: "A file that the contract does not list is refused under every name, and nothing changes.",
     explains: "A listed file's name is replaced in calls: by names of existing and missing files, by the listed \
                names in capitals or with an added path, extension or blank, and by all attacks on paths of the \
                table. Each call must be refused, whatever else the request contains, and no byte may change.",
     cases: name_cases,
-    judge: names,
     shrink: one_name,
+    ..Check::must(names)
 };
 
 pub(super) const LINKS: Check = Check {

@@ -13,7 +13,7 @@ pub(super) mod torn;
 pub(super) use killed::kill;
 use points::FaultKind;
 
-use crate::check::{Check, Severity, as_small_as_can_be};
+use crate::check::Check;
 
 /// Guarantees that a partial mutation breaks.
 const ATOMICITY: &[&str] = &[
@@ -89,26 +89,23 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "atomic/full-disk-really",
-        severity: Severity::Should,
         guarantees: ATOMICITY,
         states: "On a full disk, mutations are refused or complete, and work again when there is space.",
         explains: "The library is on a small file system in memory, which only root can mount. The disk is filled \
                    except for a few bytes, a mutation of 100 KB is made, and the space is freed. Then everything \
                    must agree.",
         cases: full_disk::cases,
-        judge: full_disk::judge,
-        shrink: as_small_as_can_be,
+        ..Check::should(full_disk::judge)
     },
     Check {
         id: "atomic/torn-reads",
-        severity: Severity::Must,
         guarantees: &["no-partial-application"],
         states: "A program that reads a document's file while it is overwritten finds the old or the new version, \
                  complete.",
         explains: "The server repeatedly overwrites a document with one of two versions of 1 MB while a program \
                    reads the file. The file must always exist and equal one of the versions.",
         cases: torn::cases,
-        judge: torn::judge,
         shrink: torn::shrink,
+        ..Check::must(torn::judge)
     },
 ];

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::exchange::{call, ensure_harmless, library, message, only_in, post, send};
 use crate::{
     bytes::Bytes,
-    check::{Bench, Case, Check, Severity, as_small_as_can_be},
+    check::{Bench, Case, Check},
     era::Era,
     judgement::{Judgement, Stop, ensure},
     talk::{Talk, is_answer},
@@ -47,14 +47,12 @@ pub(super) const BAD: Check = Check {
 
 pub(super) const BAD_STATUS: Check = Check {
     id: "http/bad-bodies-status",
-    severity: Severity::Should,
     guarantees: &[],
     states: "An invalid body is refused with a client error status.",
     explains: "As http/bad-bodies; the status must be from 400 to 499. MCP requires this of refused notifications \
                and responses, with 400 as an example, and does not mention other bodies.",
     cases: bad_bodies,
-    judge: |bench, case| bad_body(bench, case, true),
-    shrink: as_small_as_can_be,
+    ..Check::should(|bench, case| bad_body(bench, case, true))
 };
 
 pub(super) const UNKNOWN_METHOD: Check = Check {

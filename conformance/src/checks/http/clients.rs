@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use tabellion_runtime::spec::EffectKind;
 
 use crate::{
-    check::{Bench, Case, Check, Severity},
+    check::{Bench, Case, Check},
     checks::concurrent::crowd,
     client::Client,
     crowd::at_once,
@@ -16,7 +16,6 @@ use crate::{
 
 pub(super) const APART: Check = Check {
     id: "http/clients-apart",
-    severity: Severity::Must,
     guarantees: &[],
     states: "Each of many clients of one process gets the answers to its own requests, even if all use the same ids.",
     explains: "Every client numbers its requests from 1. Four clients of one process, each in its own session where \
@@ -27,7 +26,6 @@ pub(super) const APART: Check = Check {
         let reads = ClientReads { clients: 4, reads: bench.pick(10, 50) };
         Ok(vec![reads.case()])
     },
-    judge: apart,
     shrink: |case| {
         let Ok(whole) = case.read::<ClientReads>() else {
             return Vec::new();
@@ -37,18 +35,18 @@ pub(super) const APART: Check = Check {
         let smaller = smaller.filter(|it| it.clients * it.reads < whole.clients * whole.reads);
         smaller.map(ClientReads::case).collect()
     },
+    ..Check::must(apart)
 };
 
 pub(super) const CONCURRENT_EDITS: Check = Check {
     id: "http/edits-at-once",
-    severity: Severity::Must,
     guarantees: &["no-partial-application", "commit-per-mutation"],
     states: "Many clients of one process edit one document, and each acknowledged edit is in it, with a commit.",
     explains: "As concurrent/processes, with 4 clients of one process that make 5 edits each: appends, then \
                replacements of one section each.",
     cases: |_| crowd::cases_of_one_server(4, 5),
-    judge: crowd::judge,
     shrink: crowd::shrink,
+    ..Check::must(crowd::judge)
 };
 
 /// Number of clients, and of reads by each.

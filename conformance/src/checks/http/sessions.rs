@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::exchange::{call, ensure_harmless, library, message, only_in, post, send};
 use crate::{
-    check::{Bench, Case, Check, Severity, as_small_as_can_be},
+    check::{Bench, Case, Check},
     era::Era,
     http::Request,
     judgement::{Judgement, Stop, ensure, fail},
@@ -23,12 +23,11 @@ pub(super) const ENDS: Check = Check {
 
 pub(super) const UNKNOWN: Check = Check {
     id: "http/unknown-session",
-    severity: Severity::Should,
     guarantees: &[],
     states: "A request in an unknown session is answered with 404.",
     explains: "After a restart a server does not know the sessions of its clients. Only 404 tells them to open a new \
                one; most clients hang or fail on any other status.",
-    ..Check::must(unknown)
+    ..Check::should(unknown)
 };
 
 pub(super) const GET: Check = Check {
@@ -42,7 +41,6 @@ pub(super) const GET: Check = Check {
 
 pub(super) const OTHER_METHODS: Check = Check {
     id: "http/other-methods",
-    severity: Severity::Should,
     guarantees: &[],
     states: "Only POST carries messages: PUT, PATCH and GET with a call in them are refused, and change nothing.",
     explains: "Protections in servers, gateways and browsers often depend on the method.",
@@ -50,8 +48,7 @@ pub(super) const OTHER_METHODS: Check = Check {
         let methods = ["PUT", "PATCH", "GET"];
         Ok(methods.map(|method| Case::new(method, method)).into())
     },
-    judge: other_method,
-    shrink: as_small_as_can_be,
+    ..Check::should(other_method)
 };
 
 fn ends(bench: &Bench<'_>, _: &Case) -> Judgement {

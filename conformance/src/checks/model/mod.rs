@@ -18,14 +18,13 @@ mod tests;
 
 use self::{generate::StepWeights, play::Coverage, program::Program};
 use crate::{
-    check::{Bench, Case, Check, Severity},
+    check::{Bench, Case, Check},
     judgement::{Judgement, Stop},
 };
 
 pub(super) const CHECKS: &[Check] = &[
     Check {
         id: "model/one-client",
-        severity: Severity::Must,
         guarantees: &[
             "commit-per-mutation",
             "log-entry-per-mutation",
@@ -47,12 +46,11 @@ pub(super) const CHECKS: &[Check] = &[
             let weights = StepWeights { call: 10, read: 3, invalid: 3, ..StepWeights::default() };
             programs(bench, "one-client", &weights)
         },
-        judge: judge_everything,
         shrink,
+        ..Check::must(judge_everything)
     },
     Check {
         id: "model/beside-a-person",
-        severity: Severity::Must,
         guarantees: &["no-implicit-edits", "commit-per-mutation"],
         states: "A person's saves, deletions, staged changes and commits between calls are kept.",
         explains: "As model/one-client, and a person edits and commits in the same library between calls. A call \
@@ -70,12 +68,11 @@ pub(super) const CHECKS: &[Check] = &[
             };
             programs(bench, "beside-a-person", &weights)
         },
-        judge: judge_everything,
         shrink,
+        ..Check::must(judge_everything)
     },
     Check {
         id: "model/restarts",
-        severity: Severity::Must,
         guarantees: &["log-entry-per-mutation", "commit-per-mutation"],
         states: "A server that is closed or killed between calls continues from the same state.",
         explains: "As model/one-client, and the server is closed or killed between calls and restarted. Neither \
@@ -85,12 +82,11 @@ pub(super) const CHECKS: &[Check] = &[
                 StepWeights { call: 8, read: 1, save: 1, restart: 2, kill: 2, ..StepWeights::default() };
             programs(bench, "restarts", &weights)
         },
-        judge: judge_everything,
         shrink,
+        ..Check::must(judge_everything)
     },
     Check {
         id: "model/two-servers",
-        severity: Severity::Must,
         guarantees: &["commit-per-mutation", "log-entry-per-mutation", "no-partial-application"],
         states: "Two servers called in turn over one library each see the other's changes.",
         explains: "As model/one-client, but sequential calls alternate between two processes over the same library. Each \
@@ -106,12 +102,11 @@ pub(super) const CHECKS: &[Check] = &[
             };
             programs(bench, "two-servers", &weights)
         },
-        judge: judge_everything,
         shrink,
+        ..Check::must(judge_everything)
     },
     Check {
         id: "model/previews",
-        severity: Severity::Must,
         guarantees: &["preview-equals-result"],
         states: "Whatever happened before, a preview changes nothing, and its call does what the preview \
             showed.",
@@ -126,8 +121,8 @@ pub(super) const CHECKS: &[Check] = &[
             let weights = StepWeights { call: 1, preview: 8, save: 2, commit: 1, ..StepWeights::default() };
             programs(bench, "previews", &weights)
         },
-        judge: |bench, case| play::play(bench, &case.read()?, Coverage::Previews),
         shrink,
+        ..Check::must(|bench, case| play::play(bench, &case.read()?, Coverage::Previews))
     },
 ];
 

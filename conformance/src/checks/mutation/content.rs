@@ -1,7 +1,7 @@
 //! Checks that a mutation has its declared effect on the document, in the folder and in the commit.
 
 use crate::{
-    check::{Bench, Case, Check, Severity},
+    check::{Bench, Case, Check},
     checks::table::{self, Row},
     documents::CHANGES,
     judgement::{Judgement, fail, refused},
@@ -12,7 +12,6 @@ use crate::{
 
 pub(super) const CONTENT: Check = Check {
     id: "mutation/content",
-    severity: Severity::Must,
     guarantees: &["no-implicit-edits"],
     states: "After an accepted mutation the document has the content of the call, and everything else \
             in it is unchanged.",
@@ -20,21 +19,20 @@ pub(super) const CONTENT: Check = Check {
                parser locates the section; the content must be there, with any line endings around it, and every other \
                byte must be unchanged.",
     cases: |bench| table::cases(bench, &CHANGES, |bench, document| !document.odd && bench.owes(document)),
-    judge: judge_content,
     shrink: table::shrink,
+    ..Check::must(judge_content)
 };
 
 pub(super) const NO_IMPLICIT_EDITS: Check = Check {
     id: "mutation/no-implicit-edits",
-    severity: Severity::Must,
     guarantees: &["no-implicit-edits"],
     states: "The commit of a mutation changes only what the call requested.",
     explains: "As `mutation/content`, for the blob in git (for a server without commits, the document). The bounds of \
                a document's parts are known by construction. The bytes before and after the edit must be unchanged, \
                with the content alone between them.",
     cases: |bench| table::cases(bench, &CHANGES, |_, _| true),
-    judge: judge_no_implicit_edits,
     shrink: table::shrink,
+    ..Check::must(judge_no_implicit_edits)
 };
 
 fn judge_content(bench: &Bench<'_>, case: &Case) -> Judgement {

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::log;
 use crate::{
-    check::{Bench, Case, Check, Severity, counted, fewer_steps},
+    check::{Bench, Case, Check, counted, fewer_steps},
     documents::CHANGES,
     judgement::{Judgement, Shows, Stop, ensure, refused},
     ledger,
@@ -15,7 +15,6 @@ use crate::{
 
 pub(super) const SEQUENCE: Check = Check {
     id: "mutation/sequence",
-    severity: Severity::Must,
     guarantees: &["commit-per-mutation", "log-entry-per-mutation", "returns-commit"],
     states: "Ten mutations are ten commits in a straight line and ten log entries, and the repository \
             is sound.",
@@ -23,8 +22,8 @@ pub(super) const SEQUENCE: Check = Check {
                have ten commits, each with one parent, in the order of the log entries, and `git fsck --strict` and \
                `git status` must print nothing.",
     cases,
-    judge,
     shrink: fewer_steps::<MutationStep>,
+    ..Check::must(judge)
 };
 
 const PATHS: [&str; 3] = ["notes/plan.md", "notes/other.md", "notes/new.md"];

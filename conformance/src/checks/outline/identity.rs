@@ -2,7 +2,7 @@
 
 use super::samples::{self, commit_document, document_text, sections};
 use crate::{
-    check::{Bench, Case, Check, Severity},
+    check::{Bench, Case, Check},
     judgement::{Judgement, ensure, ensure_accepted, fail},
     layout::DOCUMENT,
     reply::Reply,
@@ -10,7 +10,6 @@ use crate::{
 
 pub(super) const CHECK: Check = Check {
     id: "outline/get-update",
-    severity: Severity::Must,
     guarantees: &["get-update-identity"],
     states: "Updating a section with the content that was read leaves the document unchanged, byte for \
             byte.",
@@ -18,8 +17,8 @@ pub(super) const CHECK: Check = Check {
                matter, unusual characters) and updates it with the content that was read. The content must be the \
                section's own text, without its heading and nested sections, and no byte of the document may change.",
     cases: samples::cases,
-    judge,
     shrink: samples::shrink,
+    ..Check::must(judge)
 };
 
 fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {

@@ -2,7 +2,7 @@
 
 use super::samples::{self, SectionView, commit_document, document_text, sections};
 use crate::{
-    check::{Bench, Case, Check, Severity},
+    check::{Bench, Case, Check},
     judgement::{Judgement, Stop, ensure_accepted, fail},
     layout::DOCUMENT,
     reply::Reply,
@@ -10,15 +10,14 @@ use crate::{
 
 pub(super) const CHECK: Check = Check {
     id: "outline/inside",
-    severity: Severity::Must,
     guarantees: &["edits-stay-inside"],
     states: "An edit of a section changes only that section: every other byte of the document is unchanged.",
     explains: "Updates, inserts, deletes and moves sections in a table of documents. The suite's own parser locates \
                the section. The bytes before and after it must be unchanged, with the new text between them; line \
                endings may be added around it. A moved section keeps all its bytes.",
     cases: samples::cases,
-    judge,
     shrink: samples::shrink,
+    ..Check::must(judge)
 };
 
 const TEXTS: [&str; 4] = ["New text.\n", "- a\n- b", "", "été\n\n```\n# no heading\n```\n"];

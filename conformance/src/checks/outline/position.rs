@@ -5,7 +5,7 @@ use super::{
     samples::{self, commit_document, document_text, sections},
 };
 use crate::{
-    check::{Bench, Case, Check, Severity},
+    check::{Bench, Case, Check},
     documents::Document,
     judgement::{Judgement, ensure, ensure_accepted},
     reply::Reply,
@@ -14,7 +14,6 @@ use crate::{
 
 pub(super) const CHECK: Check = Check {
     id: "outline/position",
-    severity: Severity::Must,
     guarantees: &["position-is-preorder", "errors-change-nothing"],
     states: "After an insertion or a move the section is at the requested position, and all others keep \
             their order.",
@@ -23,8 +22,8 @@ pub(super) const CHECK: Check = Check {
                returned id, and the others in their order; the suite's own parser must find the same headings in the \
                folder. A position beyond the end must be refused and leave the document unchanged.",
     cases: samples::cases,
-    judge,
     shrink: samples::shrink,
+    ..Check::must(judge)
 };
 
 /// Maximum number of positions of a document in the quick profile.

@@ -4,7 +4,7 @@ use serde_json::Value;
 use tabellion_runtime::{ToolSpec, spec::EffectKind, text::composed};
 
 use crate::{
-    check::{Bench, Case, Check, Severity, as_small_as_can_be},
+    check::{Bench, Case, Check},
     client::Client,
     documents::CHANGES,
     judgement::{Judgement, Stop, ensure, fail, not_shown},
@@ -16,7 +16,6 @@ use crate::{
 
 pub(super) const EXISTING_NAMES: Check = Check {
     id: "paths/existing-names",
-    severity: Severity::Should,
     guarantees: &[],
     states: "A document that exists is listed, read and changed under its own name, even if no new one may have it.",
     explains: "People name their notes as their system lets them: `What is X?.md`, `12:30 meeting.md`, or as macOS \
@@ -24,8 +23,7 @@ pub(super) const EXISTING_NAMES: Check = Check {
                should not hide documents that have one: a listing that leaves them out without a word looks complete. \
                Each listing must have the document as it has a plain one beside it; it is then read and changed.",
     cases,
-    judge,
-    shrink: as_small_as_can_be,
+    ..Check::should(judge)
 };
 
 const TEXT: &str = "# Plan\n\nIntro.\n\n## Scope\n\nneedle\n";

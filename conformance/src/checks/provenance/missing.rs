@@ -11,7 +11,7 @@ use tabellion_runtime::{
 
 use super::said::{self, Connections, Fields};
 use crate::{
-    check::{Bench, Case, Check, Severity},
+    check::{Bench, Case, Check},
     judgement::{Judgement, Stop, ensure, fail},
     reply::Reply,
     request,
@@ -19,28 +19,26 @@ use crate::{
 
 pub(super) const MISSING: Check = Check {
     id: "provenance/missing",
-    severity: Severity::Must,
     guarantees: &["provenance-required"],
     states: "A call that lacks required provenance is refused with the contract's sentence, which names all that is missing, in order.",
     explains: "Leaves out each required field of each tool that requires provenance, each combination of two, and all; and has blank \
                texts instead. Each call is the first of its connection, so that nothing else says what it does not. Fields with a \
                default may be left out unless the server takes no defaults, and tools that only keep provenance take calls without any.",
     cases: missing,
-    judge,
     shrink: one_call,
+    ..Check::must(judge)
 };
 
 pub(super) const DELEGATED: Check = Check {
     id: "provenance/delegated",
-    severity: Severity::Must,
     guarantees: &["parent-when-delegated"],
     states: "A call for which one field is true needs the further fields that the contract names for that.",
     explains: "Says true for the field, under each of its names, without the further fields and with blank ones, which must be refused \
                with the contract's sentence; with another field missing, which comes first; and with all, or not true, which must \
                not be refused.",
     cases: delegated,
-    judge,
     shrink: one_call,
+    ..Check::must(judge)
 };
 
 /// A blank text.

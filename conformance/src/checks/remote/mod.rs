@@ -9,7 +9,7 @@ mod foreign;
 mod machines;
 mod refused;
 
-use crate::check::{Check, Severity};
+use crate::check::Check;
 
 /// The guarantee that each check of the family judges.
 const GUARANTEES: &[&str] = &["acknowledged-is-in-the-remote"];
@@ -17,7 +17,6 @@ const GUARANTEES: &[&str] = &["acknowledged-is-in-the-remote"];
 pub(super) const CHECKS: &[Check] = &[
     Check {
         id: "remote/acknowledged",
-        severity: Severity::Must,
         guarantees: GUARANTEES,
         states: "Of many edits by servers on several machines, each acknowledged one is in the remote's branch, once, with its commit.",
         explains: "Several clones of one bare repository have a server each, which edit the same document at once, while a person pushes \
@@ -25,8 +24,8 @@ pub(super) const CHECKS: &[Check] = &[
                    added by the commit in its answer, and the line of a refused one nowhere; the person's commits must be in the \
                    branch. Then each server makes one more edit: its folder and its HEAD must be the branch's.",
         cases: crowd::cases,
-        judge: crowd::judge,
         shrink: crowd::shrink,
+        ..Check::must(crowd::judge)
     },
     Check {
         id: "remote/refused",
@@ -85,7 +84,6 @@ pub(super) const CHECKS: &[Check] = &[
         states: "A branch that a person has rewritten is not overwritten.",
         explains: "A person pushes a history without the last change by force. A later call may be refused, and changes nothing then, or \
                    succeed; in any case the person's commit must be in the branch.",
-        cases: |_| Ok(crate::check::Case::only()),
         ..Check::must(foreign::judge_rewritten)
     },
     Check {
@@ -95,7 +93,6 @@ pub(super) const CHECKS: &[Check] = &[
         explains: "Git's configuration in the library, which the sender of a library can write, replaces the remote's address by \
                    that of a different repository, names programs for the transfer, and has hooks. An acknowledged change must be in the remote that was set; \
                    the other repository must be empty, and no program may have run.",
-        cases: |_| Ok(crate::check::Case::only()),
         ..Check::must(foreign::judge_configuration)
     },
 ];

@@ -8,7 +8,7 @@ use tabellion_runtime::spec::{Action, EntitySpec, FieldType, Scope};
 
 use super::basics::{entity, has, some, spec, start};
 use crate::{
-    check::{Bench, Case, Check, Severity, counted},
+    check::{Bench, Case, Check, counted},
     crowd::at_once,
     judgement::{Judgement, Stop, ensure, fail},
     ledger::rows::Row,
@@ -19,7 +19,6 @@ use crate::{
 
 pub(super) const CHECK: Check = Check {
     id: "rows/crowd",
-    severity: Severity::Must,
     guarantees: &["nothing-lost-together"],
     states: "With many clients at once, each acknowledged change is there once, and no other.",
     explains: "Several processes over one data folder (over HTTP, several clients of one) create rows beside the same rows, so that \
@@ -27,8 +26,8 @@ pub(super) const CHECK: Check = Check {
                with its last value, what was refused is not, numbers that count on are all different, and the log has one entry for \
                each acknowledged change and gives the tables.",
     cases,
-    judge,
     shrink,
+    ..Check::must(judge)
 };
 
 /// Clients, and the number of rows that each creates.

@@ -8,7 +8,7 @@ use super::{
     play, program, written,
 };
 use crate::{
-    check::{Bench, Case, Check, Severity},
+    check::{Bench, Case, Check},
     judgement::{Judgement, Stop, ensure, fail, not_shown},
     ledger::rows::Row,
     reply::Reply,
@@ -33,15 +33,14 @@ pub(super) const ONE_CHANGE: Check = Check {
 
 pub(super) const LOG_REPLAYS: Check = Check {
     id: "rows/log-replays",
-    severity: Severity::Must,
     guarantees: &["one-change-per-mutation"],
     states: "Replaying the log on an empty store gives the tables, row for row.",
     explains: "Runs random programs of all operations, with restarts in between. After each call, the log has its earlier entries \
                as they were, and the one that the answer names. At the end it is replayed on an empty store: each entry must fit the rows so far, and the rows must \
                be those of the tables. Where a command exports rows too, it must say the same as the file.",
     cases: |bench| program::cases(bench, "log", bench.pick(4, 30)),
-    judge: judge_replay,
     shrink: program::shrink,
+    ..Check::must(judge_replay)
 };
 
 fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {

@@ -11,7 +11,7 @@ use super::{
     program::{self, Call, Step},
 };
 use crate::{
-    check::{Bench, Case, Check, Severity},
+    check::{Bench, Case, Check},
     judgement::{Judgement, Stop, ensure, fail},
     ledger::rows::{Row, RowLedger, canonical_row, shown},
     reply::{Reply, Success},
@@ -24,7 +24,6 @@ use crate::{
 
 pub(super) const CHECK: Check = Check {
     id: "rows/model",
-    severity: Severity::Must,
     guarantees: &["rows-are-what-was-said", "errors-change-nothing"],
     states: "In any order of calls, the rows, and what is answered of them, are what the entities' rules make of the calls.",
     explains: "Runs random programs of all operations on entities, valid and invalid, in several orgs and with restarts, and programs \
@@ -36,8 +35,8 @@ pub(super) const CHECK: Check = Check {
         let random = program::cases(bench, "model", bench.pick(10, 150))?;
         Ok(program::aimed(bench)?.into_iter().chain(random).collect())
     },
-    judge: |bench, case| judge(bench, case),
     shrink: program::shrink,
+    ..Check::must(|bench, case| judge(bench, case))
 };
 
 /// The subject of judgement while a program runs.

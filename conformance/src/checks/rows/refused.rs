@@ -6,7 +6,7 @@ use tabellion_runtime::spec::{Action, EntitySpec, FieldSpec};
 
 use super::basics::{entity, has, must_be_refused, some, spec, start};
 use crate::{
-    check::{Bench, Case, Check, Severity, each_alone},
+    check::{Bench, Case, Check, each_alone},
     judgement::{Judgement, Stop},
     ledger::rows::Row,
     rows::{requests, values},
@@ -14,15 +14,14 @@ use crate::{
 
 pub(super) const CHECK: Check = Check {
     id: "rows/refused",
-    severity: Severity::Must,
     guarantees: &["rows-are-what-was-said", "errors-change-nothing"],
     states: "A value that a field can't have is refused with an error of the contract that names the field, and nothing changes.",
     explains: "Creates and updates rows of each entity with one wrong value: of another type, too short or long, beyond 2^53, with a \
                NUL, 8 MiB of text where less is allowed, an unknown field, a field that the server sets or that can't change. Each \
                call must be refused, and the rows and the log on the disk must be as before.",
     cases,
-    judge,
     shrink,
+    ..Check::must(judge)
 };
 
 /// Wrong values that are tried with an entity.

@@ -7,7 +7,7 @@ use tabellion_runtime::{ContractSpec, ToolSpec, auth::REASON, spec::TextRule};
 use super::library::DOCUMENTS;
 use crate::{
     callers,
-    check::{Bench, Case, Check, Severity},
+    check::{Bench, Case, Check},
     generate::{Input, Inputs},
     judgement::{Judgement, Stop, ensure, fail},
     reply::Reply,
@@ -17,7 +17,6 @@ use crate::{
 
 pub(super) const VALID: Check = Check {
     id: "schema/valid-accepted",
-    severity: Severity::Must,
     guarantees: &[],
     states: "Arguments that are valid by the contract are not refused as invalid.",
     explains: "Generates valid arguments from each tool's schema and examples: with and without optional members, \
@@ -25,13 +24,12 @@ pub(super) const VALID: Check = Check {
                library's content, but not with -32602 (invalid params), unless the error's data name a rule about the rows \
                that are there, or say that the server checks no tokens, or the contract's error body gives a `reason`.",
     cases: |bench| cases(bench, |inputs| inputs.valid),
-    judge: judge_valid,
     shrink,
+    ..Check::must(judge_valid)
 };
 
 pub(super) const INVALID: Check = Check {
     id: "schema/invalid-refused",
-    severity: Severity::Must,
     guarantees: &[
         "each-pair-as-declared",
         "errors-write-nothing",
@@ -45,8 +43,8 @@ pub(super) const INVALID: Check = Check {
                invalid examples. Each call must be refused; the library, its index and history, and the files outside \
                it must be unchanged.",
     cases: |bench| cases(bench, |inputs| inputs.invalid),
-    judge: judge_invalid,
     shrink,
+    ..Check::must(judge_invalid)
 };
 
 /// Maximum number of inputs per session.

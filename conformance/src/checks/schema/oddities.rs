@@ -8,7 +8,7 @@ use tabellion_runtime::spec::EffectKind;
 
 use super::{library::DOCUMENT, library::DOCUMENTS};
 use crate::{
-    check::{Bench, Case, Check, Severity, one_by_one},
+    check::{Bench, Case, Check, one_by_one},
     judgement::{Judgement, Stop, ensure},
     reply::Refusal,
     request::{Call, With},
@@ -18,7 +18,6 @@ use crate::{
 
 pub(super) const CHECK: Check = Check {
     id: "schema/json-oddities",
-    severity: Severity::Must,
     guarantees: &[
         "each-pair-as-declared",
         "errors-write-nothing",
@@ -32,8 +31,8 @@ pub(super) const CHECK: Check = Check {
                parser accepts. It must answer the next request; unless it reports success, the library and the files \
                outside it must be unchanged.",
     cases,
-    judge,
     shrink: |case| one_by_one(case, |odd: &mut Vec<OddInput>| odd),
+    ..Check::must(judge)
 };
 
 /// The part of the call that is changed.

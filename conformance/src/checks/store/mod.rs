@@ -6,7 +6,7 @@ mod crowd;
 mod files;
 mod killed;
 
-use crate::check::{Check, Severity, as_small_as_can_be};
+use crate::check::Check;
 
 pub(super) const CHECKS: &[Check] = &[ACKNOWLEDGED, PIPELINED, PROCESSES, KILLED, FILES, UNKNOWN];
 
@@ -62,12 +62,10 @@ const FILES: Check = Check {
 
 const UNKNOWN: Check = Check {
     id: "store/unknown",
-    severity: Severity::Should,
     guarantees: &[],
     states: "A line of the store that the server does not know stays there.",
     explains: "Adds a line to a store that is one file of text, as a later version or a different program would (to lines of JSON, one \
                of JSON), and makes a call. A server may refuse such a store, but not drop the line.",
     cases: calls::cases,
-    judge: files::unknown,
-    shrink: as_small_as_can_be,
+    ..Check::should(files::unknown)
 };

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    check::{Bench, Case, Check, Severity, fewer_steps},
+    check::{Bench, Case, Check, fewer_steps},
     checks::outline::editor::{Editor, Entry},
     judgement::{Judgement, Stop, ensure, ensure_accepted, fail},
     layout::DOCUMENT,
@@ -16,7 +16,6 @@ use crate::{
 
 pub(super) const CHECK: Check = Check {
     id: "undo/program",
-    severity: Severity::Must,
     guarantees: &[
         "undo-inverts",
         "redo-inverts-undo",
@@ -35,8 +34,8 @@ pub(super) const CHECK: Check = Check {
                edit alone: the person's lines stay. A redo likewise. An accepted call makes one commit, a refused \
                call none. A second server over the same library takes part. A failing program is shrunk.",
     cases,
-    judge,
     shrink: fewer_steps::<Step>,
+    ..Check::must(judge)
 };
 
 pub(super) const LEVELS: Check = Check {

@@ -1,7 +1,7 @@
 //! Checks of one change, its undo and its redo, on all kinds of documents.
 
 use crate::{
-    check::{Bench, Case, Check, Severity},
+    check::{Bench, Case, Check},
     checks::outline::{
         editor::{Editor, Entry},
         samples::{self, commit_document, sections},
@@ -17,52 +17,48 @@ use crate::{
 
 pub(super) const UNDO: Check = Check {
     id: "undo/inverts",
-    severity: Severity::Must,
     guarantees: &["undo-inverts", "ids-are-stable"],
     states: "Undo restores the document as it was before the change, byte for byte, and the ids of its \
             sections.",
     explains: "Inserts, updates, moves and deletes a section in a table of documents and in a missing document, and \
                undoes the change. The bytes and the list of sections must be as before the change.",
     cases: samples::cases,
-    judge: |bench, case| judge(bench, case, Aspect::Undo),
     shrink: samples::shrink,
+    ..Check::must(|bench, case| judge(bench, case, Aspect::Undo))
 };
 
 pub(super) const REDO: Check = Check {
     id: "undo/redo-inverts-undo",
-    severity: Severity::Must,
     guarantees: &["redo-inverts-undo", "ids-are-stable"],
     states: "Redo restores the document as it was before the undo, byte for byte, and the ids of its \
             sections.",
     explains: "As undo/inverts, and then redoes the change. The bytes and the list of sections must be as after the \
                change.",
     cases: samples::cases,
-    judge: |bench, case| judge(bench, case, Aspect::Redo),
     shrink: samples::shrink,
+    ..Check::must(|bench, case| judge(bench, case, Aspect::Redo))
 };
 
 pub(super) const EDIT_CLEARS_REDO: Check = Check {
     id: "undo/edit-clears-redo",
-    severity: Severity::Must,
     guarantees: &["edit-clears-redo"],
     states: "After an edit there is nothing to redo, whatever was undone before.",
     explains: "Undoes a change and makes a different one. A redo must then be refused and leave the document \
                unchanged; the second change can be undone and redone.",
     cases: samples::cases,
-    judge: |bench, case| judge(bench, case, Aspect::EditClearsRedo),
     shrink: samples::shrink,
+    ..Check::must(|bench, case| judge(bench, case, Aspect::EditClearsRedo))
 };
 
 pub(super) const HISTORY_KEPT: Check = Check {
     id: "undo/history-kept",
-    severity: Severity::Must,
     guarantees: &["history-is-kept", "commit-per-edit"],
     states: "Every edit, undo and redo adds one commit of the document to the history.",
     explains: "According to git, each change, undo and redo must add one commit to HEAD, which changes the document \
                alone and equals the folder; nothing may be left uncommitted.",
     cases: samples::cases,
-    judge: |bench, case| judge(bench, case, Aspect::History),
     shrink: samples::shrink,
+    ..Check::must(|bench, case| judge(bench, case, Aspect::History))
 };
 
 /// The aspect that a check judges.

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::calls::{library, lines_only, short};
 use crate::{
     Bytes,
-    check::{Bench, Case, Check, Severity, one_by_one},
+    check::{Bench, Case, Check, one_by_one},
     client::prepare,
     judgement::{Judgement, Stop, ensure, fail},
     talk::Talk,
@@ -14,40 +14,38 @@ use crate::{
 
 pub(super) const CHECK: Check = Check {
     id: "wire/bad-lines",
-    severity: Severity::Must,
     guarantees: &[],
     states: "An invalid line is refused or ignored, and the next request is answered.",
     explains: "Sends lines that are unparsable, empty, not an object, a batch, not UTF-8, without a version, or 3 MB \
                long, alone and many at once. An answer, if any, must be a JSON-RPC error; a nearly valid request may \
                also be served. Two valid requests afterwards must be answered.",
     cases,
-    judge: |bench, case| {
+    shrink,
+    ..Check::must(|bench, case| {
         judge(bench, case, |answer, _| {
             ensure(answer["error"]["code"].is_i64(), || {
                 format!("the line was answered with {} instead of an error", short(answer))
             })
         })
-    },
-    shrink,
+    })
 };
 
 pub(super) const CODE: Check = Check {
     id: "wire/bad-lines-code",
-    severity: Severity::Should,
     guarantees: &[],
     states: "A line that is not a request is refused with JSON-RPC error -32700 or -32600.",
     explains: "JSON-RPC has -32700 for a line that is not JSON, and -32600 for one that is not a request. Sends the \
                lines of wire/bad-lines.",
     cases,
-    judge: |bench, case| {
+    shrink,
+    ..Check::should(|bench, case| {
         judge(bench, case, |answer, bad| {
             let code = answer["error"]["code"].as_i64();
             ensure(bad.readable || matches!(code, Some(-32700 | -32600)), || {
                 format!("the line was answered with {} instead of error -32700 or -32600", short(answer))
             })
         })
-    },
-    shrink,
+    })
 };
 
 #[derive(Debug, Clone, Serialize, Deserialize)]

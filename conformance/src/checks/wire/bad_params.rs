@@ -5,14 +5,13 @@ use serde_json::{Value, json};
 
 use super::calls::{ensure_refused, id, library, short};
 use crate::{
-    check::{Bench, Case, Check, Severity, one_by_one},
+    check::{Bench, Case, Check, one_by_one},
     judgement::{Judgement, Stop, ensure},
     talk::Talk,
 };
 
 pub(super) const CHECK: Check = Check {
     id: "wire/bad-params",
-    severity: Severity::Must,
     guarantees: &["errors-write-nothing", "refusals-write-nothing", "errors-change-nothing"],
     states: "A call without a name, without an arguments object or of an unknown tool is refused, and \
             changes nothing.",
@@ -20,27 +19,26 @@ pub(super) const CHECK: Check = Check {
                tool. Each must be answered with an error or a result with `isError`, and the library must be \
                unchanged.",
     cases,
-    judge: |bench, case| judge(bench, case, |_| Ok(())),
     shrink,
+    ..Check::must(|bench, case| judge(bench, case, |_| Ok(())))
 };
 
 pub(super) const CODE: Check = Check {
     id: "wire/bad-params-code",
-    severity: Severity::Should,
     guarantees: &[],
     states: "A call without a name, without an arguments object or of an unknown tool is answered with \
             JSON-RPC error -32602.",
     explains: "In MCP, unknown tools and malformed calls are protocol errors rather than tool results; its example has \
                code -32602.",
     cases,
-    judge: |bench, case| {
+    shrink,
+    ..Check::should(|bench, case| {
         judge(bench, case, |answer| {
             ensure(answer["error"]["code"] == -32602, || {
                 format!("the call was answered with {} instead of error -32602", short(answer))
             })
         })
-    },
-    shrink,
+    })
 };
 
 /// Malformed `params` of a call.

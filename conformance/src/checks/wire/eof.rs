@@ -7,7 +7,7 @@ use tabellion_runtime::spec::EffectKind;
 use super::calls::{DOCUMENTS, lines_only};
 use crate::{
     WireError,
-    check::{Bench, Case, Check, Severity, as_small_as_can_be},
+    check::{Bench, Case, Check},
     judgement::{Judgement, Stop, ensure, fail},
     ledger,
     reply::Refusal,
@@ -17,7 +17,6 @@ use crate::{
 
 pub(super) const EXIT: Check = Check {
     id: "wire/exit-on-eof",
-    severity: Severity::Should,
     guarantees: &[],
     states: "The server exits when its standard input is closed.",
     explains: "Clients stop a server by closing its input. A server that keeps running keeps its memory and locks; \
@@ -27,8 +26,7 @@ pub(super) const EXIT: Check = Check {
         let moments = [EndOfInput::BeforeAnything, EndOfInput::AtRest, EndOfInput::InFlight(8)];
         Ok(moments.into_iter().map(|moment| Case::new(format!("{moment:?}"), moment)).collect())
     },
-    judge: judge_exits,
-    shrink: as_small_as_can_be,
+    ..Check::should(judge_exits)
 };
 
 pub(super) const IN_FLIGHT: Check = Check {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::calls::{library, read_call, short};
 use crate::{
-    check::{Bench, Case, Check, Severity},
+    check::{Bench, Case, Check},
     era::Era,
     judgement::{Judgement, Stop, ensure, fail},
     talk::{Talk, is_answer},
@@ -15,7 +15,6 @@ use crate::{
 
 pub(super) const CHECK: Check = Check {
     id: "wire/ids",
-    severity: Severity::Must,
     guarantees: &[],
     states: "A response has its request's id, equal and of the same type, and each request has exactly \
             one response.",
@@ -23,8 +22,8 @@ pub(super) const CHECK: Check = Check {
                waiting. A forbidden id (null, a fraction, an object) and a repeated id may be refused, ignored or \
                served, but the server must answer the next request.",
     cases,
-    judge,
     shrink,
+    ..Check::must(judge)
 };
 
 #[derive(Debug, Serialize, Deserialize)]

@@ -5,7 +5,7 @@ use tabellion_runtime::spec::EffectKind;
 
 use super::calls::DOCUMENTS;
 use crate::{
-    check::{Bench, Case, Check, Severity},
+    check::{Bench, Case, Check},
     judgement::{Judgement, Stop, ensure},
     reply::Refusal,
     request::With,
@@ -14,14 +14,13 @@ use crate::{
 
 pub(super) const CHECK: Check = Check {
     id: "wire/large-argument",
-    severity: Severity::Must,
     guarantees: &[],
     states: "A write of a very long text is done or refused, and the next request is answered.",
     explains: "Writes a text of 4 MB (30 MB in the full profile) in one call. The server or its parser may refuse the \
                call, but must then change nothing, and must not die. Two popular servers do.",
     cases,
-    judge,
     shrink,
+    ..Check::must(judge)
 };
 
 const LINE: &str = "Sixty-four bytes of a text that goes on and on, line after line\n";

@@ -4,20 +4,19 @@ use serde_json::json;
 
 use super::calls::library;
 use crate::{
-    check::{Bench, Case, Check, Severity},
+    check::{Bench, Case, Check},
     judgement::{Judgement, fail},
     talk::{Talk, is_answer},
 };
 
 pub(super) const CHECK: Check = Check {
     id: "wire/notifications-first",
-    severity: Severity::Should,
     guarantees: &[],
     states: "Notifications before the first request are not answered and do no harm.",
     explains: "A restarted client may still cancel a request, and some clients send notifications before their first \
                request. Sends a few notifications before `initialize` (or the first request); the server must then \
                work as usual.",
-    ..Check::must(judge)
+    ..Check::should(judge)
 };
 
 fn judge(bench: &Bench<'_>, _: &Case) -> Judgement {

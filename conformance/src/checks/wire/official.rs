@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::calls::{id, library, tool, valid_calls};
 use crate::{
-    check::{Bench, Case, Check, Severity, one_by_one},
+    check::{Bench, Case, Check, one_by_one},
     era::Era,
     generate::Inputs,
     judgement::{Judgement, Stop, ensure},
@@ -15,15 +15,14 @@ use crate::{
 
 pub(super) const CHECK: Check = Check {
     id: "wire/official-schema",
-    severity: Severity::Must,
     guarantees: &[],
     states: "Every message of the server validates against MCP's official schema of the revision.",
     explains: "Makes valid and invalid calls of every tool, and sends the other requests. Every result, error and \
                notification must satisfy the schema for its method. A reserved error code must be one that the \
                specification defines.",
     cases,
-    judge,
     shrink: |case| one_by_one(case, |requests: &mut Vec<ValidatedRequest>| requests),
+    ..Check::must(judge)
 };
 
 /// A request: a method and its parameters, or a contract's tool and its arguments.

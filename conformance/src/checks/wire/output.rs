@@ -6,7 +6,7 @@ use tabellion_runtime::schema::compile;
 
 use super::calls::{id, library, native_only, short, tool, valid_calls};
 use crate::{
-    check::{Bench, Case, Check, Severity, one_by_one},
+    check::{Bench, Case, Check, one_by_one},
     generate::Inputs,
     judgement::{Judgement, Stop, ensure, fail},
     reply,
@@ -15,7 +15,6 @@ use crate::{
 
 pub(super) const CHECK: Check = Check {
     id: "wire/output-schema",
-    severity: Severity::Must,
     guarantees: &[],
     states: "A call's result validates against the output schema; an error contains nothing that breaks \
             it.",
@@ -24,13 +23,12 @@ pub(super) const CHECK: Check = Check {
                `structuredContent`, or one that satisfies the schema, since clients validate it regardless of \
                `isError`.",
     cases,
-    judge: |bench, case| judge(bench, case, judge_structured),
     shrink,
+    ..Check::must(|bench, case| judge(bench, case, judge_structured))
 };
 
 pub(super) const TEXT: Check = Check {
     id: "wire/text-mirrors-structure",
-    severity: Severity::Should,
     guarantees: &[],
     states: "The text of a result is the JSON of its structured content.",
     explains: "Clients without support for structured content show the text. According to MCP, the text should be the \
@@ -40,8 +38,8 @@ pub(super) const TEXT: Check = Check {
         native_only(bench)?;
         cases(bench)
     },
-    judge: |bench, case| judge(bench, case, judge_text),
     shrink,
+    ..Check::should(|bench, case| judge(bench, case, judge_text))
 };
 
 /// Calls of one tool, in one session.

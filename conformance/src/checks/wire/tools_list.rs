@@ -6,7 +6,7 @@ use tabellion_runtime::ToolSpec;
 
 use super::calls::{id, library, read_call, short};
 use crate::{
-    check::{Bench, Case, Check, Severity},
+    check::{Bench, Case, Check},
     judgement::{Judgement, Stop, ensure, fail},
     talk::Talk,
 };
@@ -24,12 +24,11 @@ pub(super) const CHECK: Check = Check {
 
 pub(super) const STARTS: Check = Check {
     id: "wire/tools-list-starts",
-    severity: Severity::Should,
     guarantees: &[],
     states: "Each start of the server lists the same tools in the same order.",
     explains: "Clients and models cache the list, and prompts that begin with it; an order from a hash table defeats that. \
                Compares the lists of two servers, as JSON.",
-    ..Check::must(judge_starts)
+    ..Check::should(judge_starts)
 };
 
 /// Maximum number of pages of the list; more suggest an endless list.

@@ -10,20 +10,18 @@ use super::{
     tree::{self, FOLDERS, KINDS, Source, Tree, word},
 };
 use tabellion_conformance::{
-    check::{Bench, Case, Check, Severity},
+    check::{Bench, Case, Check},
     judgement::{Judgement, Stop, ensure},
 };
 
 pub(super) const INCREMENTAL: Check = Check {
     id: "index/incremental",
-    severity: Severity::Must,
     guarantees: &["index-is-the-files"],
     states: "After each run, just the files that are there and fit its filters are found, with what they have now.",
     explains: "Random programs write, change, rename and remove files, restart the server, and index with other extensions, folders and \
                patterns. After each run, each file that fits must be found by its word, nothing else may be, and the status must count \
                them. A server that looks at changed files only keeps those that are gone, or that fit no longer.",
     cases: |bench| Ok(programs(bench)),
-    judge: |bench, case| incremental(bench, case),
     shrink: |case| {
         let Ok(Program { tree, steps }) = case.read::<Program>() else {
             return Vec::new();
@@ -35,6 +33,7 @@ pub(super) const INCREMENTAL: Check = Check {
         };
         (0..steps.len()).map(without).collect()
     },
+    ..Check::must(incremental)
 };
 
 pub(super) const FRESH: Check = Check {

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::server::{CODE, SHOP, Server};
 use tabellion_conformance::{
-    check::{Bench, Case, Check, Severity, fewer_steps},
+    check::{Bench, Case, Check, fewer_steps},
     judgement::{Judgement, ensure, fail},
     reply::Reply,
     texts::TEXTS,
@@ -13,7 +13,6 @@ use tabellion_conformance::{
 
 pub(super) const ANY_TEXT: Check = Check {
     id: "search/any-text",
-    severity: Severity::Must,
     guarantees: &["any-text-is-a-query"],
     states: "Any text is a query for code: it is answered without an error, and a word of any script finds the file that has it.",
     explains: "Indexes files with texts of more than 20 scripts, punctuation, operators of query languages, code and odd characters, and \
@@ -24,8 +23,8 @@ pub(super) const ANY_TEXT: Check = Check {
         let case = |names: &[String]| Case::new(format!("{} to {}", names[0], names[names.len() - 1]), names);
         Ok(chunks.map(case).collect())
     },
-    judge: |bench, case| any_text(bench, &case.read::<Vec<String>>()?),
     shrink: fewer_steps::<String>,
+    ..Check::must(|bench, case| any_text(bench, &case.read::<Vec<String>>()?))
 };
 
 pub(super) const EXACT: Check = Check {

@@ -9,14 +9,13 @@ use super::{
     shelf::{self, Shelf},
 };
 use tabellion_conformance::{
-    check::{Bench, Case, Check, Severity, fewer_steps},
+    check::{Bench, Case, Check, fewer_steps},
     judgement::{Judgement, ensure, fail},
     reply::Reply,
 };
 
 pub(super) const KEPT: Check = Check {
     id: "memory/kept",
-    severity: Severity::Must,
     guarantees: &["memory-keeps-what-is-stored"],
     states: "What was stored is read with every field as it was said, by every caller, before and after a restart; nothing else is \
              stored.",
@@ -24,13 +23,12 @@ pub(super) const KEPT: Check = Check {
                id, several in the order that it asks for, and one that is not there; the tables on the disk must have what was stored \
                and no row more. A memory that stores sentences about its own calls is full of them after a day.",
     cases: |bench| Ok(Mix { restarts: 1, ..Mix::ALL }.cases(bench, "kept", bench.pick(3, 20))),
-    judge: |bench, case| judge(bench, case),
     shrink: fewer_steps::<Step>,
+    ..Check::must(|bench, case| judge(bench, case))
 };
 
 pub(super) const COUNTED: Check = Check {
     id: "memory/counted",
-    severity: Severity::Must,
     guarantees: &["the-same-is-counted"],
     states: "The same observation, or pattern of errors, again counts on the first one of its project and type, and joins its lists.",
     explains: "Runs random programs that store few contents many times, with other projects, types, tags and callers, beside a model. \
@@ -44,13 +42,12 @@ pub(super) const COUNTED: Check = Check {
         };
         Ok(mix.cases(bench, "counted", bench.pick(3, 20)))
     },
-    judge: |bench, case| judge(bench, case),
     shrink: fewer_steps::<Step>,
+    ..Check::must(|bench, case| judge(bench, case))
 };
 
 pub(super) const RUNS: Check = Check {
     id: "memory/runs",
-    severity: Severity::Must,
     guarantees: &["each-run-is-kept"],
     states: "Executions and quality gates are kept, each of them, however equal: two runs are two facts.",
     explains: "Runs random programs that store few executions and quality gates many times. Each must be there, newest first, by \
@@ -60,8 +57,8 @@ pub(super) const RUNS: Check = Check {
         let mix = Mix { resources: &[Resource::Execution, Resource::QualityGate], repeats: true, ..Mix::ALL };
         Ok(mix.cases(bench, "runs", bench.pick(3, 20)))
     },
-    judge: |bench, case| runs(bench, case),
     shrink: fewer_steps::<Step>,
+    ..Check::must(runs)
 };
 
 /// Maximum number of ids of one request.

@@ -7,7 +7,7 @@ use super::{
     note::Resource,
 };
 use tabellion_conformance::{
-    check::{Bench, Case, Check, Severity, fewer_steps},
+    check::{Bench, Case, Check, fewer_steps},
     judgement::{Judgement, Stop, ensure, fail},
     reply::Reply,
     texts::TEXTS,
@@ -15,28 +15,25 @@ use tabellion_conformance::{
 
 pub(super) const ANY_TEXT: Check = Check {
     id: "memory/any-text",
-    severity: Severity::Must,
     guarantees: &["any-text-is-a-query"],
     states: "Any text is a query: it is answered without an error, and a word of any script finds the text that has it.",
     explains: "Stores texts of more than 20 scripts, punctuation, operators of query languages, code and odd characters, and asks for each in all \
                ways in which a memory is searched. A server that hands queries to its database as they are answers a question mark or an \
                open quotation with a syntax error; one that knows ASCII only finds nothing else.",
     cases: any_text,
-    judge: |bench, case| judge_texts(bench, case),
     shrink: fewer_steps::<String>,
+    ..Check::must(judge_texts)
 };
 
 pub(super) const FOUND: Check = Check {
     id: "memory/found",
-    severity: Severity::Must,
     guarantees: &["stored-is-found"],
     states: "What was stored is found by its words in the next call, also by another server over the same data, and after a restart.",
     explains: "Stores an entry of each resource and searches it at once: by the same server, by a second one beside it, and by one that \
                is started later. Then something is stored by the new one, and a tag is joined to what was there. An index that follows \
                later, or in one process only, says that there is nothing where there is something.",
     cases: |_| Ok(Resource::ALL.map(|resource| Case::new(resource.word(), resource)).into()),
-    judge: |bench, case| judge_found(bench, case),
-    shrink: tabellion_conformance::check::as_small_as_can_be,
+    ..Check::must(judge_found)
 };
 
 /// Number of texts of a case.
