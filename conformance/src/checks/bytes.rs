@@ -10,7 +10,7 @@ use tabellion_runtime::spec::EffectKind;
 
 use crate::{
     bytes::Bytes,
-    check::{Bench, Case, Check},
+    check::{Bench, Case, Check, each_alone},
     client::Client,
     documents::{self, CHANGES, Document},
     judgement::{Cause, Judgement, Shows, Stop, ensure, fail, missing_tool, refused},
@@ -126,9 +126,7 @@ fn all_documents(bench: &Bench<'_>, kind: EffectKind) -> Result<Vec<Case>, Stop>
 
 /// Returns a case for each document alone.
 fn one_document(case: &Case) -> Vec<Case> {
-    let names: Vec<String> = case.read().unwrap_or_default();
-    let names = names.iter().filter(|_| names.len() > 1);
-    names.map(|name| Case::new(name, [name])).collect()
+    each_alone(case, |names: &mut Vec<String>| names, |_, name| name.clone())
 }
 
 /// Returns the documents that the case names.

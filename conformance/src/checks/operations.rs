@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use tabellion_runtime::{ToolSpec, pointer, spec::Operations};
 
 use crate::{
-    check::{Bench, Case, Check},
+    check::{Bench, Case, Check, each_alone},
     judgement::{Judgement, Stop, ensure, fail},
     reply::Reply,
     request::examples,
@@ -155,12 +155,8 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
 
 /// Returns each request as a case of its own.
 fn one_request(case: &Case) -> Vec<Case> {
-    let requests: Vec<Untaken> = case.read().unwrap_or_default();
-    if requests.len() < 2 {
-        return Vec::new();
-    }
-    let one = |request: Untaken| Case::new(format!("{}: {}", case.name, request.what), vec![request]);
-    requests.into_iter().map(one).collect()
+    let name = |_, request: &Untaken| format!("{}: {}", case.name, request.what);
+    each_alone(case, |requests: &mut Vec<Untaken>| requests, name)
 }
 
 /// Returns every combination of the selectors' values.

@@ -11,7 +11,7 @@ use tabellion_runtime::{PathPolicy, ToolSpec};
 
 use crate::{
     Bytes, Subject,
-    check::{Bench, Case, Check},
+    check::{Bench, Case, Check, each_alone},
     judgement::{Judgement, Stop, ensure, fail},
     moment::Moment,
     reply::Reply,
@@ -269,14 +269,7 @@ fn other_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
 
 /// Returns a case for each read alone.
 fn one_read(case: &Case) -> Vec<Case> {
-    let Ok(reads) = case.read::<Vec<PathRead>>() else {
-        return Vec::new();
-    };
-    if reads.len() < 2 {
-        return Vec::new();
-    }
-    let all = reads.into_iter();
-    all.map(|it| Case::new(it.path.clone(), [it])).collect()
+    each_alone(case, |reads: &mut Vec<PathRead>| reads, |_, read| read.path.clone())
 }
 
 fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {

@@ -6,7 +6,7 @@ use tabellion_runtime::{ToolSpec, spec::EffectKind};
 
 use crate::{
     Own, Subject, attacks,
-    check::{Bench, Case, Check},
+    check::{Bench, Case, Check, each_alone},
     client::Client,
     documents::on_section,
     judgement::{Judgement, Stop, accepted},
@@ -71,7 +71,7 @@ pub(super) const CHECKS: &[Check] = &[
 ];
 
 /// Calls of one tool.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 struct Calls {
     tool: String,
     arguments: Vec<Value>,
@@ -92,15 +92,7 @@ impl Calls {
 
 /// Returns each call as a case of its own.
 fn single_calls(case: &Case) -> Vec<Case> {
-    let Ok(calls) = case.read::<Calls>() else {
-        return Vec::new();
-    };
-    if calls.arguments.len() < 2 {
-        return Vec::new();
-    }
-    let alone = |arguments| Calls { tool: calls.tool.clone(), arguments: vec![arguments] };
-    let all = calls.arguments.iter().cloned();
-    all.map(|arguments| Case::new(case.name.clone(), alone(arguments))).collect()
+    each_alone(case, |calls: &mut Calls| &mut calls.arguments, |_, _| case.name.clone())
 }
 
 fn reading_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::editor::Editor;
 use crate::{
-    check::{Bench, Case},
+    check::{Bench, Case, each_alone},
     documents::{self, Document},
     judgement::{Judgement, Stop, not_shown},
     layout::DOCUMENT,
@@ -27,13 +27,7 @@ pub(in crate::checks) fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
 
 /// Returns each document as a case of its own.
 pub(in crate::checks) fn shrink(case: &Case) -> Vec<Case> {
-    match case.read() {
-        Ok(Samples(names)) if names.len() > 1 => {
-            let all = names.into_iter();
-            all.map(|name| Case::new(name.clone(), Samples(vec![name]))).collect()
-        }
-        _ => Vec::new(),
-    }
+    each_alone(case, |Samples(names): &mut Samples| names, |_, name| name.clone())
 }
 
 /// Runs `judge` for each document, with one editor.

@@ -11,7 +11,7 @@ use tabellion_runtime::{
 
 use super::said::{self, Connections, Fields};
 use crate::{
-    check::{Bench, Case, Check},
+    check::{Bench, Case, Check, each_alone},
     judgement::{Judgement, Stop, ensure, fail},
     reply::Reply,
     request,
@@ -277,12 +277,8 @@ fn some(cases: Vec<Case>, otherwise: &str) -> Result<Vec<Case>, Stop> {
 
 /// Returns each call as a case of its own.
 fn one_call(case: &Case) -> Vec<Case> {
-    let trials: Vec<Trial> = case.read().unwrap_or_default();
-    if trials.len() < 2 {
-        return Vec::new();
-    }
-    let one = |trial: Trial| Case::new(format!("`{}` {}", trial.operation, trial.what), vec![trial]);
-    trials.into_iter().map(one).collect()
+    let name = |_, trial: &Trial| format!("`{}` {}", trial.operation, trial.what);
+    each_alone(case, |trials: &mut Vec<Trial>| trials, name)
 }
 
 #[cfg(test)]

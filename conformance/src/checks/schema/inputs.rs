@@ -7,7 +7,7 @@ use tabellion_runtime::{ContractSpec, ToolSpec, auth::REASON, spec::TextRule};
 use super::library::DOCUMENTS;
 use crate::{
     callers,
-    check::{Bench, Case, Check},
+    check::{Bench, Case, Check, each_alone},
     generate::{Input, Inputs},
     judgement::{Judgement, Stop, ensure, fail},
     reply::Reply,
@@ -61,7 +61,7 @@ const OF_ROWS: &[&str] =
 const OF_ENTITIES: &[&str] = &["missing", "value"];
 
 /// Inputs of one tool.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 struct InputBatch {
     tool: String,
     inputs: Vec<Input>,
@@ -211,15 +211,7 @@ fn library<'a>(bench: &Bench<'a>, tool: &'static ToolSpec) -> Result<Scene<'a>, 
 
 /// Returns each input as a case of its own.
 fn shrink(case: &Case) -> Vec<Case> {
-    let Ok(InputBatch { tool, inputs }) = case.read() else {
-        return Vec::new();
-    };
-    if inputs.len() < 2 {
-        return Vec::new();
-    }
-    let one = |input: Input| {
-        let (tool, name) = (tool.clone(), format!("{tool}: {}", input.what));
-        Case::new(name, InputBatch { tool, inputs: vec![input] })
-    };
-    inputs.into_iter().map(one).collect()
+    let tool = case.data["tool"].as_str().unwrap_or_default();
+    let name = |_, input: &Input| format!("{tool}: {}", input.what);
+    each_alone(case, |batch: &mut InputBatch| &mut batch.inputs, name)
 }
