@@ -9,7 +9,13 @@ use tabellion_runtime::{
     spec::{AuthSpec, CallerKind, RoleSpec, ScopeWord},
 };
 
-use crate::{check::Bench, client::Client, judgement::Stop, scene::Scene, target::CLIENT_NAME};
+use crate::{
+    check::Bench,
+    client::Client,
+    judgement::{Stop, not_applicable},
+    scene::Scene,
+    target::CLIENT_NAME,
+};
 
 /// The person for whom the suite acts, where gates are evaluated here.
 const PERSON: &str = "a person";
@@ -42,7 +48,7 @@ pub fn open<'a>(bench: &Bench<'a>, scene: &Scene<'a>, role: Option<&RoleSpec>) -
                 "no header makes a client a caller of the role `{0}`: add `--role-header '{0}=NAME: VALUE'`",
                 role.name
             );
-            return Err(Stop::NotApplicable(why));
+            return Err(not_applicable(why));
         }
         let target = scene.connect()?;
         target.set_headers(headers);
@@ -59,7 +65,7 @@ pub fn open<'a>(bench: &Bench<'a>, scene: &Scene<'a>, role: Option<&RoleSpec>) -
         None if role.kind == CallerKind::Agent => scene.start(),
         None => {
             let why = "no argument gives a client a role: add `--role-argument`, such as --as={role}";
-            Err(Stop::NotApplicable(why.into()))
+            Err(not_applicable(why))
         }
     }
 }

@@ -4,14 +4,14 @@ use std::mem;
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
-use tabellion_runtime::{ContractSpec, spec::EffectKind};
+use tabellion_runtime::{ContractSpec, ToolSpec, spec::EffectKind};
 
 use crate::{
     Subject, contracts,
     documents::Document,
-    judgement::{Judgement, Stop, missing_tool},
+    judgement::{Judgement, Stop, missing_tool, not_applicable},
     promises,
-    request::{Call, With},
+    request::{self, Call, With},
     scene::Scene,
     trace::Trace,
 };
@@ -201,6 +201,25 @@ impl<'a> Bench<'a> {
     /// If the server has no tool for it.
     pub fn request(&self, kind: EffectKind, with: With<'_>) -> Result<Call, Stop> {
         self.subject.request(kind, with).ok_or_else(missing_tool)
+    }
+
+    /// Returns the contract's tool or operation with this label.
+    ///
+    /// # Errors
+    /// "Not applicable", if there is none: a saved case may be of another contract.
+    pub fn tool(&self, label: &str) -> Result<&'static ToolSpec, Stop> {
+        let tool = self.subject.contract.operation(label);
+        tool.ok_or_else(|| not_applicable(format!("the contract has no tool `{label}`")))
+    }
+
+    /// Returns the contract's operation with this label, and its first valid example.
+    ///
+    /// # Errors
+    /// "Not applicable", if there is none.
+    pub fn example(&self, label: &str) -> Result<(&'static ToolSpec, Value), Stop> {
+        let tool = self.subject.contract.operation(label);
+        let example = tool.and_then(|tool| Some((tool, request::examples(tool).next()?)));
+        example.ok_or_else(|| not_applicable(format!("`{label}` has no example")))
     }
 
     /// Returns true if the server must leave the rest of this document unchanged: if it is plain, or if the server promises to keep texts.

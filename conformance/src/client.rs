@@ -13,7 +13,7 @@ use tabellion_runtime::{ToolSpec, rates::RETRY_AFTER, spec::RETRY_AFTER_SECONDS}
 use crate::{
     Subject, Target, WireError,
     era::Era,
-    judgement::{Stop, fail},
+    judgement::{Stop, fail, not_applicable},
     layout::SECRET,
     person::{self, Pending, Person},
     provenance,
@@ -97,7 +97,7 @@ impl<'a> Client<'a> {
     /// As [`open`](Self::open); also if the server speaks over standard input and output.
     pub fn beside(&self) -> Result<Self, Stop> {
         let target = self.target.beside(self.subject.era);
-        let target = target.ok_or_else(|| Stop::NotApplicable(ONE_CLIENT.into()))?;
+        let target = target.ok_or_else(|| not_applicable(ONE_CLIENT))?;
         Self::open_for(self.person, self.subject, target, self.root.clone())
     }
 
@@ -181,7 +181,7 @@ impl<'a> Client<'a> {
         let mut params = self.params_after(tool, arguments, meta)?;
         // An adapter works arguments out from the disk, where a link may have led it out of the library.
         if !self.subject.is_native() && params.to_string().contains(SECRET.trim_end()) {
-            return Err(Stop::NotApplicable("the adapter would send what is outside".into()));
+            return Err(not_applicable("the adapter would send what is outside"));
         }
         for _ in 0..MAX_QUESTIONS {
             let message = self.ask("tools/call", params.clone())?;

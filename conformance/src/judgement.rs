@@ -148,9 +148,27 @@ pub fn fail(what: impl Into<String>) -> Stop {
     }))
 }
 
+/// Returns the reason why a case does not apply to the server, for `return Err(not_applicable(…))`.
+pub fn not_applicable(why: impl Into<String>) -> Stop {
+    Stop::NotApplicable(why.into())
+}
+
 /// Returns the reason why a case does not apply to a server without a tool for it.
 pub fn missing_tool() -> Stop {
-    Stop::NotApplicable("the server has no such tool".into())
+    not_applicable("the server has no such tool")
+}
+
+/// Returns the reason why a case does not apply to a server whose tools are not the contract's.
+pub fn mapped_tools() -> Stop {
+    not_applicable("an adapter maps the server's tools to the contract")
+}
+
+/// Returns a list that has something in it.
+///
+/// # Errors
+/// "Not applicable", for the reason `otherwise`, if the list is empty.
+pub fn nonempty<T>(list: Vec<T>, otherwise: &str) -> Result<Vec<T>, Stop> {
+    if list.is_empty() { Err(not_applicable(otherwise)) } else { Ok(list) }
 }
 
 /// Returns the failure of a server that accepted a call that the contract refuses. A server with other tools may have other

@@ -19,7 +19,7 @@ use crate::{
     Target, WireError,
     era::Era,
     http::Url,
-    judgement::{Stop, not_shown},
+    judgement::{Stop, not_applicable, not_shown},
     layout::{AROUND, DATA, DOCUMENT, WORKSPACE},
     ledger::database,
     setup::run_within,
@@ -257,7 +257,7 @@ impl Launch {
     pub fn clock_variable(&self) -> Result<&str, Stop> {
         self.clock_offset.as_deref().ok_or_else(|| {
             let why = "no variable sets the server's clock ahead: add `--clock-offset NAME`, with a build of the server for tests";
-            Stop::NotApplicable(why.into())
+            not_applicable(why)
         })
     }
 

@@ -9,7 +9,7 @@ use crate::{
     Subject, Target,
     client::{ONE_CLIENT, prepare},
     era::Era,
-    judgement::{Stop, fail},
+    judgement::{Stop, fail, not_applicable},
     scene::Scene,
 };
 
@@ -53,7 +53,7 @@ impl<'a> Talk<'a> {
         let target = other.target.beside(other.subject.era);
         Ok(Self {
             subject: other.subject,
-            target: target.ok_or_else(|| Stop::NotApplicable(ONE_CLIENT.into()))?,
+            target: target.ok_or_else(|| not_applicable(ONE_CLIENT))?,
             heard: Vec::new(),
             methods: HashMap::new(),
             settled: 0,

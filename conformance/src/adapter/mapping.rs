@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     Own,
-    judgement::{Stop, fail},
+    judgement::{Stop, fail, not_applicable},
     ledger::Source,
     setup::Setup,
 };
@@ -188,10 +188,6 @@ impl Mapping {
         }
         Ok(message)
     }
-}
-
-fn not_applicable(why: impl Into<String>) -> Stop {
-    Stop::NotApplicable(why.into())
 }
 
 impl Call {

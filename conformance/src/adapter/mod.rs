@@ -28,7 +28,7 @@ pub use mapping::{Mapping, Server};
 pub use parse::AdapterError;
 
 use crate::{
-    judgement::Stop,
+    judgement::{Stop, not_applicable},
     reply::{Refusal, Reply, Success},
 };
 
@@ -81,7 +81,7 @@ impl Adapter {
     /// If the server has no such tool, the call cannot be derived from the disk, or another call must precede it.
     pub fn call(&self, tool: &ToolSpec, arguments: &Value, root: &Path) -> Result<Value, String> {
         let alone = "the adapter needs an answer of the server first, for which this check has no time";
-        let ask = |_| Err(Stop::NotApplicable(alone.into()));
+        let ask = |_| Err(not_applicable(alone));
         let called = self.call_after(tool, arguments, root, ask);
         called.map_err(|stop| match stop {
             Stop::NotApplicable(why) => why,

@@ -1,17 +1,12 @@
 //! Callers: a contract with roles rejects unknown callers, and permits each caller only the operations of its roles.
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
-use tabellion_runtime::{
-    ToolSpec,
-    spec::{AuthSpec, ScopeWord},
-};
+use tabellion_runtime::spec::{AuthSpec, ScopeWord};
 
 use crate::{
     callers,
     check::{Bench, Case, Check},
-    judgement::{Judgement, Stop, ensure, fail},
-    request,
+    judgement::{Judgement, Stop, ensure, fail, not_applicable},
     scene::Scene,
 };
 
@@ -52,14 +47,7 @@ struct Attempt {
 
 fn auth(bench: &Bench<'_>) -> Result<&'static AuthSpec, Stop> {
     let auth = bench.subject.contract.auth;
-    auth.ok_or_else(|| Stop::NotApplicable("the contract has no roles".into()))
-}
-
-/// Returns an operation by its label, and its first example.
-fn example(bench: &Bench<'_>, label: &str) -> Result<(&'static ToolSpec, Value), Stop> {
-    let tool = bench.subject.contract.operation(label);
-    let example = tool.and_then(|tool| Some((tool, request::examples(tool).next()?)));
-    example.ok_or_else(|| Stop::NotApplicable(format!("`{label}` has no example")))
+    auth.ok_or_else(|| not_applicable("the contract has no roles"))
 }
 
 fn unknown_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
@@ -67,7 +55,7 @@ fn unknown_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     let launch = &bench.subject.launch;
     if !launch.is_http() && launch.role_argument(NO_ROLE).is_none() {
         let why = "over standard input and output, the person who starts the server is known";
-        return Err(Stop::NotApplicable(why.into()));
+        return Err(not_applicable(why));
     }
     let all = bench.subject.operations().filter(|tool| !tool.roles.is_empty());
     Ok(all.map(|tool| Case::new(tool.label(), tool.label())).collect())
@@ -75,7 +63,7 @@ fn unknown_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
 
 fn unknown(bench: &Bench<'_>, case: &Case) -> Judgement {
     let label: String = case.read()?;
-    let (tool, arguments) = example(bench, &label)?;
+    let (tool, arguments) = bench.example(&label)?;
     let launch = &bench.subject.launch;
     let scene = Scene::in_memory(bench.subject, &bench.trace, DOCUMENTS)?;
     let before = scene.view()?;
@@ -113,7 +101,7 @@ fn roles(bench: &Bench<'_>, case: &Case) -> Judgement {
     let Attempt { operation, role } = case.read()?;
     let auth = auth(bench)?;
     let role = auth.role(&role).ok_or_else(|| fail("no such role"))?;
-    let (tool, arguments) = example(bench, &operation)?;
+    let (tool, arguments) = bench.example(&operation)?;
     let caller = callers::caller(auth, role);
     let scene = Scene::in_memory(bench.subject, &bench.trace, DOCUMENTS)?;
     let mut client = callers::open(bench, &scene, Some(role))?;

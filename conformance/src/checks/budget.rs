@@ -13,7 +13,7 @@ use tabellion_runtime::{ToolSpec, spec::EffectKind};
 
 use crate::{
     check::{Bench, Case, Check},
-    judgement::{Judgement, Stop, ensure, not_shown},
+    judgement::{Judgement, Stop, ensure, not_applicable, not_shown},
     launch::not_ours,
     reply,
     request::{With, examples},
@@ -130,7 +130,7 @@ fn search_text(tool: &'static ToolSpec) -> Option<String> {
 fn largest_answer(bench: &Bench<'_>, case: &Case) -> Judgement {
     let query: LargeQuery = case.read()?;
     let tool = bench.subject.contract.operation(&query.tool);
-    let tool = tool.ok_or_else(|| Stop::NotApplicable("the contract has no such tool".into()))?;
+    let tool = tool.ok_or_else(|| not_applicable("the contract has no such tool"))?;
     let found = search_text(tool);
     let text = found.as_deref().unwrap_or("Nothing of interest.");
     let documents = if found.is_some() { bench.pick(500, 5_000) } else { 10 };
@@ -159,7 +159,7 @@ fn mutate(bench: &Bench<'_>, scene: &Scene<'_>, talk: &mut Talk<'_>) -> Result<(
         let content = format!("# Plan {number}\n");
         let with = With { path: DOCUMENT, content: &content, ..With::default() };
         let Some(call) = bench.subject.request(EffectKind::Write, with) else {
-            return Err(Stop::NotApplicable("the server has no tool that writes a document".into()));
+            return Err(not_applicable("the server has no tool that writes a document"));
         };
         let params = talk.params(scene, call.tool, &call.arguments)?;
         talk.ask(&json!(number), "tools/call", params)?;

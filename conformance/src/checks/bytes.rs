@@ -13,7 +13,7 @@ use crate::{
     check::{Bench, Case, Check, each_alone},
     client::Client,
     documents::{self, CHANGES, Document},
-    judgement::{Cause, Judgement, Shows, Stop, ensure, fail, missing_tool, refused},
+    judgement::{Cause, Judgement, Shows, Stop, ensure, fail, missing_tool, nonempty, refused},
     layout::DOCUMENT,
     moment::Moment,
     promises,
@@ -211,10 +211,7 @@ fn read_exact(bench: &Bench<'_>, case: &Case) -> Judgement {
     };
     let is_only = bench.subject.contract.document;
     documents.retain(|(path, _)| is_only || is_permitted(path));
-    if documents.is_empty() {
-        let why = "no example of the contract has a path of a document to read";
-        return Err(Stop::NotApplicable(why.into()));
-    }
+    let documents = nonempty(documents, "no example of the contract has a path of a document to read")?;
     let texts: Vec<_> = documents.iter().map(|(path, it)| (path.as_str(), it.text())).collect();
     let scene = bench.scene(&texts)?;
     let mut client = scene.start()?;

@@ -16,7 +16,7 @@ use tabellion_runtime::{
 use crate::{
     callers::{self, Told},
     check::{Bench, Case, Check},
-    judgement::{Judgement, Stop, ensure, fail},
+    judgement::{Judgement, Stop, ensure, fail, not_applicable},
     scene::Scene,
 };
 
@@ -86,7 +86,7 @@ struct Shown {
 fn shown(bench: &Bench<'_>) -> Result<impl Iterator<Item = Shown>, Stop> {
     let gates = bench.subject.contract.gates;
     if gates.is_empty() {
-        return Err(Stop::NotApplicable("the contract has no gates".into()));
+        return Err(not_applicable("the contract has no gates"));
     }
     Ok(gates.iter().flat_map(|gate| {
         gate.clauses.iter().flat_map(move |clause| {
@@ -236,7 +236,7 @@ fn all_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     }
     if most.is_empty() {
         let why = "no two clauses of one operation can be broken at once by the contract's examples";
-        return Err(Stop::NotApplicable(why.into()));
+        return Err(not_applicable(why));
     }
     let name = |attempt: &Attempt| format!("`{}`: {}", attempt.operation, attempt.violated.join(", "));
     Ok(most.values().map(|attempt| Case::new(name(attempt), attempt)).collect())

@@ -10,7 +10,7 @@ use super::provenance::said;
 use crate::{
     check::{Bench, Case, Check},
     client::Client,
-    judgement::{Judgement, Stop, ensure, fail},
+    judgement::{Judgement, Stop, ensure, fail, mapped_tools, not_applicable},
     reply::Reply,
     request,
     scene::Scene,
@@ -77,7 +77,7 @@ type Set = Vec<(Way, String)>;
 
 fn modes(bench: &Bench<'_>) -> Result<&'static ModesSpec, Stop> {
     let modes = bench.subject.contract.modes;
-    modes.ok_or_else(|| Stop::NotApplicable("the contract has no modes".into()))
+    modes.ok_or_else(|| not_applicable("the contract has no modes"))
 }
 
 fn cases(bench: &Bench<'_>, with_others: bool) -> Result<Vec<Case>, Stop> {
@@ -215,8 +215,7 @@ fn matrix(bench: &Bench<'_>, case: &Case) -> Judgement {
 fn listed(bench: &Bench<'_>, case: &Case) -> Judgement {
     let set: Set = case.read()?;
     if !bench.subject.is_native() {
-        let why = "an adapter maps the server's tools to the contract";
-        return Err(Stop::NotApplicable(why.into()));
+        return Err(mapped_tools());
     }
     let scene = said::scene(bench)?;
     let mut client = start(bench, &scene, &set)?;

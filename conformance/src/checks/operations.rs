@@ -8,7 +8,7 @@ use tabellion_runtime::{ToolSpec, pointer, spec::Operations};
 
 use crate::{
     check::{Bench, Case, Check, each_alone},
-    judgement::{Judgement, Stop, ensure, fail},
+    judgement::{Judgement, Stop, ensure, fail, mapped_tools, nonempty, not_applicable},
     reply::Reply,
     request::examples,
     scene::Scene,
@@ -114,8 +114,7 @@ fn cases(
     of: impl Fn(&'static ToolSpec, &Operations) -> Vec<Untaken>,
 ) -> Result<Vec<Case>, Stop> {
     if !bench.subject.is_native() {
-        let why = "an adapter maps the server's tools to the contract";
-        return Err(Stop::NotApplicable(why.into()));
+        return Err(mapped_tools());
     }
     let tools = bench.subject.contract.tools.iter();
     let cases = tools.filter_map(|tool| {
@@ -123,11 +122,7 @@ fn cases(
         (!requests.is_empty()).then(|| Case::new(tool.name.to_owned(), requests))
     });
     let cases: Vec<_> = cases.collect();
-    if cases.is_empty() {
-        let why = "every request of the contract's tools has an operation";
-        return Err(Stop::NotApplicable(why.into()));
-    }
-    Ok(cases)
+    nonempty(cases, "every request of the contract's tools has an operation")
 }
 
 fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
@@ -137,7 +132,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     for request in case.read::<Vec<Untaken>>()? {
         let Untaken { what, operation, arguments, names } = request;
         let tool = bench.subject.contract.operation(&operation);
-        let tool = tool.ok_or_else(|| Stop::NotApplicable(format!("the contract has no `{operation}`")))?;
+        let tool = tool.ok_or_else(|| not_applicable(format!("the contract has no `{operation}`")))?;
         match client.call(tool, &arguments)? {
             Reply::Done(_) => return Err(fail(format!("{what} was accepted"))),
             Reply::Refused(refusal) => {

@@ -4,10 +4,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tabellion_runtime::spec::{Action, CALLER, EntitySpec, FieldSpec, FieldType, Scope};
 
-use super::rows::basics::{entity, has, must_be_refused, some, spec, start, unchanged};
+use super::rows::basics::{entity, has, must_be_refused, spec, start, unchanged};
 use crate::{
     check::{Bench, Case, Check},
-    judgement::{Judgement, Stop, ensure, fail},
+    judgement::{Judgement, Stop, ensure, fail, nonempty, not_applicable},
     ledger::rows::Row,
     reply::Reply,
     rows::{RowsClient, client, requests},
@@ -59,10 +59,10 @@ struct Of {
 fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     let spec = spec(bench)?;
     if spec.org.is_none() {
-        return Err(Stop::NotApplicable("the contract has no orgs".into()));
+        return Err(not_applicable("the contract has no orgs"));
     }
     if requests::orgs_of(bench.subject.contract).len() < 2 {
-        return Err(Stop::NotApplicable("there is one org, or calls can't name theirs".into()));
+        return Err(not_applicable("there is one org, or calls can't name theirs"));
     }
     let mut cases = Vec::new();
     for entity in spec.entities.iter().filter(|entity| matches!(entity.scope, Scope::Org(_))) {
@@ -79,7 +79,7 @@ fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
             }
         }
     }
-    some(cases, "the server has no operation that creates a row of an org")
+    nonempty(cases, "the server has no operation that creates a row of an org")
 }
 
 /// Returns true if the server has the operation, and requests of it can name the org.
@@ -123,7 +123,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
         Trial::Get => apart.hidden(&mut rows, Action::Get, Row::new()),
         Trial::Update => {
             let field = client::settable(entity).find(|field| !matches!(field.kind, FieldType::Ref(_)));
-            let field = field.ok_or_else(|| Stop::NotApplicable("no field can be updated".into()))?;
+            let field = field.ok_or_else(|| not_applicable("no field can be updated"))?;
             let set = Row::from_iter([(field.name.to_owned(), rows.other_value(field, &apart.row)?)]);
             apart.hidden(&mut rows, Action::Update, set)
         }
@@ -169,7 +169,7 @@ impl Apart<'_, '_> {
     /// Fails if a list has the row, or counts it.
     fn lists(&self, rows: &mut RowsClient<'_>) -> Judgement {
         let list = requests::find(self.bench.subject.contract, self.entity.name, Action::List);
-        let list = list.ok_or_else(|| Stop::NotApplicable("no operation lists the rows".into()))?;
+        let list = list.ok_or_else(|| not_applicable("no operation lists the rows"))?;
         let (required, arguments) = (requests::required(list), list.rows.map_or(&[][..], |it| it.arguments));
         let references =
             self.entity.references().filter(|(field, _)| arguments.iter().any(|(_, by)| *by == field.name));
@@ -232,8 +232,7 @@ impl Apart<'_, '_> {
             }
         }
         if tried == 0 {
-            let why = "nothing that could refer to it can be created in another org";
-            return Err(Stop::NotApplicable(why.into()));
+            return Err(not_applicable("nothing that could refer to it can be created in another org"));
         }
         Ok(())
     }

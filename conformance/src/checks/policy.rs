@@ -12,7 +12,7 @@ use tabellion_runtime::{PathPolicy, ToolSpec};
 use crate::{
     Bytes, Subject,
     check::{Bench, Case, Check, each_alone},
-    judgement::{Judgement, Stop, ensure, fail},
+    judgement::{Judgement, Stop, ensure, fail, not_applicable},
     moment::Moment,
     reply::Reply,
     request::{self, Call},
@@ -99,7 +99,7 @@ struct PathRead {
 pub(super) fn tool(subject: &Subject) -> Result<(&'static ToolSpec, &'static PathPolicy), Stop> {
     let mut tools = subject.operations().filter(|tool| !tool.mutating);
     let found = tools.find_map(|tool| Some((tool, tool.paths.as_ref()?)));
-    found.ok_or_else(|| Stop::NotApplicable("the server has no tool with a path policy".into()))
+    found.ok_or_else(|| not_applicable("the server has no tool with a path policy"))
 }
 
 /// Returns a path that may be read.

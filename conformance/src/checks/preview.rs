@@ -14,7 +14,7 @@ use crate::{
     bytes::Bytes,
     check::{Bench, Case, Check},
     documents::{CHANGES, on_section},
-    judgement::{Judgement, Stop, fail, not_shown, refused},
+    judgement::{Judgement, Stop, fail, not_applicable, not_shown, refused},
     moment::Moment,
     reply::Reply,
     request::{Call, With, with_effect},
@@ -100,14 +100,14 @@ impl ToolPair {
     fn calls(&self, kind: EffectKind, with: With<'_>) -> Result<(Call, Call), Stop> {
         let effect = self.applies.effects.iter().find(|effect| effect.kind == kind);
         let call = effect.and_then(|effect| with_effect(self.applies, effect, with));
-        let applies = call.ok_or_else(|| Stop::NotApplicable("the contract has no such request".into()))?;
+        let applies = call.ok_or_else(|| not_applicable("the contract has no such request"))?;
         let preview = Call { tool: self.preview, arguments: applies.arguments.clone() };
         Ok((applies, preview))
     }
 }
 
 fn require_pair(bench: &Bench<'_>) -> Result<ToolPair, Stop> {
-    pair(bench).ok_or_else(|| Stop::NotApplicable("the server has no previews".into()))
+    pair(bench).ok_or_else(|| not_applicable("the server has no previews"))
 }
 
 fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
@@ -326,7 +326,7 @@ fn judge_stale(bench: &Bench<'_>, case: &Case) -> Judgement {
         let (applies, preview) = pair.calls(kind, with)?;
         let shown = client.make(&preview)?.must("a valid preview")?;
         let Some(base) = shown.meta.get("tabellion/base") else {
-            return Err(Stop::NotApplicable("previews have no `tabellion/base`".into()));
+            return Err(not_applicable("previews have no `tabellion/base`"));
         };
         let saved = "# Plan\n\nIntro.\n\n## Scope\n\nA person's.\n";
         match edit {

@@ -83,11 +83,6 @@ impl Calls {
         let tool = tool.label().to_owned();
         (!arguments.is_empty()).then(|| Case::new(name, Self { tool, arguments }))
     }
-
-    fn tool(&self, bench: &Bench<'_>) -> Result<&'static ToolSpec, Stop> {
-        let tool = bench.subject.contract.operation(&self.tool);
-        tool.ok_or_else(|| Stop::NotApplicable(format!("the contract has no tool `{}`", self.tool)))
-    }
 }
 
 /// Returns each call as a case of its own.
@@ -119,7 +114,7 @@ fn started<'a>(scene: &Scene<'a>) -> Result<Client<'a>, Stop> {
 
 fn judge_reads(bench: &Bench<'_>, case: &Case) -> Judgement {
     let calls: Calls = case.read()?;
-    let tool = calls.tool(bench)?;
+    let tool = bench.tool(&calls.tool)?;
     let scene = person::at_work(bench)?;
     let mut client = started(&scene)?;
     let before = Moment::capture(&scene)?;
@@ -206,7 +201,7 @@ fn refusal_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
 
 fn judge_refusals(bench: &Bench<'_>, case: &Case) -> Judgement {
     let calls: Calls = case.read()?;
-    let tool = calls.tool(bench)?;
+    let tool = bench.tool(&calls.tool)?;
     let scene = person::at_work(bench)?;
     let mut client = started(&scene)?;
     let mut before = Moment::capture(&scene)?;

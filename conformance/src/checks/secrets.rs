@@ -11,12 +11,12 @@ use tabellion_runtime::{
     spec::{Action, EntitySpec, FieldType},
 };
 
-use super::rows::basics::{entity, has, some, spec};
+use super::rows::basics::{entity, has, spec};
 use crate::{
     bytes,
     check::{Bench, Case, Check},
     client::Client,
-    judgement::{Judgement, Stop, ensure, fail},
+    judgement::{Judgement, Stop, ensure, fail, nonempty},
     ledger::rows::Row,
     reply::Reply,
     rows::{
@@ -46,7 +46,7 @@ fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     let with =
         entities.filter(|entity| !secrets(entity).is_empty() && has(bench, entity.name, &[Action::Create]));
     let cases = with.map(|entity| Case::new(entity.name, entity.name)).collect();
-    some(cases, "no operation creates a row with a secret")
+    nonempty(cases, "no operation creates a row with a secret")
 }
 
 /// Returns the names and the prefixes of the secrets of an entity.

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::shelf::Shelf;
 use tabellion_conformance::{
-    judgement::{Stop, fail},
+    judgement::{Stop, fail, not_applicable},
     launch::{DECISION, INSTANCE, PARTS},
     setup::run_within,
 };
@@ -51,7 +51,7 @@ pub(super) fn required(shelf: &Shelf<'_, '_>) -> Result<(), Stop> {
     let why = format!(
         "it is not known how a person decides on what waits; add `--decide COMMAND`, in which `{DECISION}` is approve, reject or revise"
     );
-    Err(Stop::NotApplicable(why))
+    Err(not_applicable(why))
 }
 
 /// Fails unless the operator has also named the command by which a person is shown a pending note.
@@ -62,7 +62,7 @@ pub(super) fn shown(shelf: &Shelf<'_, '_>) -> Result<(), Stop> {
     }
     let why =
         format!("it is not known how a person is shown what waits; add `--show COMMAND` with `{INSTANCE}`");
-    Err(Stop::NotApplicable(why))
+    Err(not_applicable(why))
 }
 
 /// Fails unless the command by which a person decides accepts parts.
@@ -73,7 +73,7 @@ pub(super) fn in_parts(shelf: &Shelf<'_, '_>) -> Result<(), Stop> {
         return Ok(());
     }
     let why = format!("it is not known how a person approves parts; `--decide` has no `{PARTS}`");
-    Err(Stop::NotApplicable(why))
+    Err(not_applicable(why))
 }
 
 impl Shelf<'_, '_> {

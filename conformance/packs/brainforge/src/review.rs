@@ -11,7 +11,7 @@ use super::{
 };
 use tabellion_conformance::{
     check::{Bench, Case, Check},
-    judgement::{Judgement, Stop, ensure, fail},
+    judgement::{Judgement, Stop, ensure, fail, not_applicable},
 };
 
 pub(super) const PENDING_UNSEEN: Check = Check {
@@ -33,8 +33,7 @@ pub(super) const OWN: Check = Check {
                have changed. Over HTTP it is not known whose key the command has, and it is not tested.",
     cases: |bench| {
         if bench.subject.launch.is_http() {
-            let why = "over HTTP it is not known who the person is that decides";
-            return Err(Stop::NotApplicable(why.into()));
+            return Err(not_applicable("over HTTP it is not known who the person is that decides"));
         }
         Ok(Decision::ALL.map(|decision| Case::new(decision.to_string(), decision)).into())
     },

@@ -15,7 +15,7 @@ use tabellion_conformance::{
     check::Bench,
     client::Client,
     http::{Request, Url},
-    judgement::{Judgement, Stop, ensure, fail, refused},
+    judgement::{Judgement, Stop, ensure, fail, not_applicable, refused},
     reply::{Refusal, text},
     scene::Scene,
 };
@@ -76,7 +76,7 @@ fn role(auth: &AuthSpec, bench: &Bench<'_>, by: By) -> Result<&'static RoleSpec,
     };
     let mut roles = auth.roles.iter();
     let found = roles.find(|role| role.kind == kind && may_all(role));
-    found.ok_or_else(|| Stop::NotApplicable(format!("the contract has no role of this kind: {kind}")))
+    found.ok_or_else(|| not_applicable(format!("the contract has no role of this kind: {kind}")))
 }
 
 impl<'b, 'a> Shelf<'b, 'a> {
@@ -306,8 +306,7 @@ pub(super) fn ask(
 ) -> Result<Result<(Value, Value), Refused>, Stop> {
     let contract = bench.subject.contract;
     let spec = tool.find(contract);
-    let spec =
-        spec.ok_or_else(|| Stop::NotApplicable(format!("the contract has no tool like this: {tool:?}")))?;
+    let spec = spec.ok_or_else(|| not_applicable(format!("the contract has no tool like this: {tool:?}")))?;
     let message = client.call_raw(spec, arguments, Map::new())?;
     let result = &message["result"];
     Ok(match Refusal::from_message(&message) {

@@ -9,7 +9,7 @@ use tabellion_runtime::{
 
 use crate::{
     Subject,
-    judgement::{Judgement, Stop, ensure, fail, missing_tool},
+    judgement::{Judgement, Stop, ensure, fail, missing_tool, nonempty},
     layout::DOCUMENT,
     reply::Reply,
     request::{self, Call, With, with_effect},
@@ -26,10 +26,7 @@ impl AppendEffect {
     /// If there are none.
     pub(super) fn all(subject: &Subject) -> Result<Vec<Self>, Stop> {
         let all: Vec<_> = (0..effects(subject).len()).map(Self).collect();
-        if all.is_empty() {
-            return Err(Stop::NotApplicable("the server has no tool that appends".into()));
-        }
-        Ok(all)
+        nonempty(all, "the server has no tool that appends")
     }
 
     /// Returns the effect and its tool.

@@ -11,7 +11,7 @@ use crate::{
     Subject,
     check::{Bench, Case, Check},
     checks::policy,
-    judgement::{Judgement, Stop, ensure, ensure_accepted, fail},
+    judgement::{Judgement, Stop, ensure, ensure_accepted, fail, not_applicable},
     moment::Moment,
     reply::Reply,
 };
@@ -65,7 +65,7 @@ fn limits(subject: &Subject) -> Vec<usize> {
 /// Returns the largest size certainly within a limit and the smallest certainly beyond it, in bytes.
 fn bounds(subject: &Subject, number: usize) -> Result<(usize, usize), Stop> {
     let limit = limits(subject).get(number).copied();
-    let limit = limit.ok_or_else(|| Stop::NotApplicable("the contract has no such limit".into()))?;
+    let limit = limit.ok_or_else(|| not_applicable("the contract has no such limit"))?;
     Ok((limit * 1000, limit * 1024 + 1))
 }
 

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use crate::{
     Subject,
     client::Client,
-    judgement::{Stop, fail},
+    judgement::{Stop, fail, nonempty},
     layout::DOCUMENT,
     person::{self, Pending, Person},
     reply::Reply,
@@ -20,10 +20,7 @@ pub(super) fn calls(subject: &Subject, content: &str) -> Result<Vec<Call>, Stop>
     let with = With { path: DOCUMENT, content, ..With::default() };
     let mut calls = subject.requests(with);
     calls.retain(|call| call.tool.approval.is_some());
-    if calls.is_empty() {
-        return Err(Stop::NotApplicable("the server has no tool that requires approval".into()));
-    }
-    Ok(calls)
+    nonempty(calls, "the server has no tool that requires approval")
 }
 
 /// A call that awaits a person's answer.

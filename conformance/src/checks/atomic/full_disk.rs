@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     check::{Bench, Case},
-    judgement::{Judgement, Stop, not_shown},
+    judgement::{Judgement, Stop, nonempty, not_shown},
     scene::Scene,
     settled::{self, Baseline},
 };
@@ -41,9 +41,7 @@ pub(super) fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     // An entry of that size would be refused for its size.
     mutations
         .retain(|mutation| ![Mutation::AppendEntry, Mutation::AppendText, Mutation::Undo].contains(mutation));
-    if mutations.is_empty() {
-        return Err(Stop::NotApplicable("the server accepts no large texts".into()));
-    }
+    let mutations = nonempty(mutations, "the server accepts no large texts")?;
     let full = |left, mutation| FullDisk { mutation, left };
     let pairs: Vec<_> = if bench.pick(true, false) {
         let count = FREE_BYTES.len().max(mutations.len());

@@ -16,7 +16,7 @@ use crate::{
     WireError,
     check::{Bench, Case},
     client::Client,
-    judgement::{Judgement, Stop, ensure, not_shown},
+    judgement::{Judgement, Stop, ensure, nonempty, not_shown},
     reply::Reply,
     scene::Scene,
     settled::{self, Baseline},
@@ -38,9 +38,7 @@ pub(super) fn kill_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     let mut mutations = Mutation::supported(bench)?;
     // A call that awaits approval is not being executed.
     mutations.retain(|it| it.call(bench.subject).is_ok_and(|call| call.tool.approval.is_none()));
-    if mutations.is_empty() {
-        return Err(Stop::NotApplicable("all of the server's mutations require approval".into()));
-    }
+    let mutations = nonempty(mutations, "all of the server's mutations require approval")?;
     let durations = mutations.iter().map(|mutation| duration(bench, *mutation));
     let durations: Vec<_> = durations.collect::<Result<_, _>>()?;
     let all = bench.pick(KILL_COUNTS[0], KILL_COUNTS[1]);

@@ -9,7 +9,7 @@ use crate::{
     Subject,
     check::Bench,
     client::Client,
-    judgement::{Judgement, Stop, ensure, fail},
+    judgement::{Judgement, Stop, ensure, fail, nonempty, not_applicable},
     ledger::Files,
     reply::Reply,
     request::{Call, With, with_effect},
@@ -96,12 +96,7 @@ impl Mutation {
         if all.contains(&Self::CreateWithFolder) && !creates_folders(bench)? {
             all.retain(|mutation| *mutation != Self::CreateWithFolder);
         }
-        if all.is_empty() {
-            return Err(Stop::NotApplicable(
-                "no tool of the server declares a change of a document that can be tried here".into(),
-            ));
-        }
-        Ok(all)
+        nonempty(all, "no tool of the server declares a change of a document that can be tried here")
     }
 
     /// Returns the path of the document to change, where the contract does not name one.
@@ -124,7 +119,7 @@ impl Mutation {
     /// Returns the call with the given text. All other mutations remain possible after it.
     pub(super) fn call_with(self, subject: &Subject, text: &str) -> Result<Call, Stop> {
         let section = || format!("## Scope\n\n{text}");
-        let no_tool = || Stop::NotApplicable(format!("the server has no tool to {self}"));
+        let no_tool = || not_applicable(format!("the server has no tool to {self}"));
         let own = |kind, content: &str, target| {
             let (tool, effect) = subject.tool_with(kind)?;
             let with = With { path: DOCUMENT, content, target };
@@ -238,9 +233,7 @@ pub(super) fn next_mutation(subject: &Subject, call: &Call) -> Result<Call, Stop
     let mut own = own.filter_map(|mutation| mutation.call_with(subject, "One more.\n").ok());
     let found = found.or_else(|| own.find(|it| it.path() != call.path() || call.tool.path.is_none()));
     found.ok_or_else(|| {
-        Stop::NotApplicable(
-            "no tool of the server declares a change of a document that can be tried here".into(),
-        )
+        not_applicable("no tool of the server declares a change of a document that can be tried here")
     })
 }
 

@@ -11,7 +11,7 @@ use tabellion_runtime::spec::EffectKind;
 
 use crate::{
     check::{Bench, Case},
-    judgement::{Judgement, Stop, ensure, fail, refused},
+    judgement::{Judgement, Stop, ensure, fail, not_applicable, refused},
     reply::Reply,
     request::With,
 };
@@ -98,8 +98,7 @@ pub(super) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
             }
             let with = With { path: DOCUMENT, content: &texts[number % 2], target: "" };
             let call = bench.subject.request(EffectKind::Write, with);
-            let call =
-                call.ok_or_else(|| Stop::NotApplicable("the server has no tool that writes".into()))?;
+            let call = call.ok_or_else(|| not_applicable("the server has no tool that writes"))?;
             match client.make(&call)? {
                 Reply::Done(_) => {}
                 Reply::Refused(refusal) => {

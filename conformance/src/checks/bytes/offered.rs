@@ -6,7 +6,7 @@ use crate::{
     attacks::placed,
     check::{Bench, Case, Check},
     checks::offered::{self, FORMS, OfferedTool, PathArgument},
-    judgement::{Judgement, Stop, ensure, fail},
+    judgement::{Judgement, Stop, ensure, fail, not_applicable},
     scene::Scene,
 };
 
@@ -89,7 +89,7 @@ fn judge_change(bench: &Bench<'_>, case: &Case) -> Judgement {
     if is_changed {
         return Ok(());
     }
-    Err(Stop::NotApplicable("the tool changes no document".into()))
+    Err(not_applicable("the tool changes no document"))
 }
 
 /// Returns the paths from which and to which a tool moves or copies a document.
@@ -126,5 +126,5 @@ fn judge_move(bench: &Bench<'_>, case: &Case) -> Judgement {
             }
         }
     }
-    Err(Stop::NotApplicable("the tool moves no document".into()))
+    Err(not_applicable("the tool moves no document"))
 }

@@ -7,7 +7,7 @@ use crate::{
     adapter::offer,
     check::{Bench, Case, Check},
     client::Client,
-    judgement::{Judgement, Stop, fail},
+    judgement::{Judgement, Stop, fail, not_applicable},
     reply::Reply,
     request::With,
     scene::Scene,
@@ -169,10 +169,10 @@ fn judge(bench: &Bench<'_>, _: &Case) -> Judgement {
     let read = bench.subject.tool_with(EffectKind::Read);
     let with = With { path: PATH, ..With::default() };
     let (Some((tool, _)), Some(call)) = (read, bench.subject.request(EffectKind::Read, with)) else {
-        return Err(Stop::NotApplicable("no tool reads documents of any name".into()));
+        return Err(not_applicable("no tool reads documents of any name"));
     };
     if bench.subject.adapter.follows_pages(tool) {
-        return Err(Stop::NotApplicable("the adapter joins the parts".into()));
+        return Err(not_applicable("the adapter joins the parts"));
     }
     let [ascii, others] = ["abcdefghij", "aéß世界🎉"].map(document);
     let scene: Scene<'_> = bench.scene(&[(PATH, &ascii)])?;
@@ -212,7 +212,7 @@ fn judge(bench: &Bench<'_>, _: &Case) -> Judgement {
             format!("parts of {size}, by `{start}` and `{second}`, join to the document only if it is ASCII");
         return Err(fail(what).showing(PATH, Some(others.as_bytes()), Some(found.as_bytes())));
     }
-    Err(Stop::NotApplicable("the tool that reads has no arguments for a part that join".into()))
+    Err(not_applicable("the tool that reads has no arguments for a part that join"))
 }
 
 fn is_number(schema: &Value) -> bool {

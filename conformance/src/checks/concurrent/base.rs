@@ -8,7 +8,7 @@ use crate::{
     check::{Bench, Case},
     client::Client,
     crowd::at_once,
-    judgement::{Judgement, Stop, ensure, refused},
+    judgement::{Judgement, Stop, ensure, not_applicable, refused},
     reply::Reply,
     request::{Call, With},
     scene::Scene,
@@ -68,11 +68,11 @@ pub(super) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
 fn base(bench: &Bench<'_>, client: &mut Client<'_>, path: &str) -> Result<Value, Stop> {
     let call = request(bench, EffectKind::Read, path, "")?;
     match client.make(&call)? {
-        Reply::Done(done) => {
-            done.meta.get("tabellion/base").cloned().ok_or_else(|| {
-                Stop::NotApplicable("the server does not return the base of its answers".into())
-            })
-        }
+        Reply::Done(done) => done
+            .meta
+            .get("tabellion/base")
+            .cloned()
+            .ok_or_else(|| not_applicable("the server does not return the base of its answers")),
         Reply::Refused(refusal) => Err(refused("a read", &refusal)),
     }
 }
@@ -81,7 +81,7 @@ fn base(bench: &Bench<'_>, client: &mut Client<'_>, path: &str) -> Result<Value,
 fn request(bench: &Bench<'_>, kind: EffectKind, path: &str, content: &str) -> Result<Call, Stop> {
     let with = With { path, content, target: "" };
     let call = bench.subject.request(kind, with);
-    call.ok_or_else(|| Stop::NotApplicable("the server can't both read and write".into()))
+    call.ok_or_else(|| not_applicable("the server can't both read and write"))
 }
 
 /// Writes with `base` as the precondition.

@@ -9,7 +9,7 @@ use super::edits::{self, Edit};
 use crate::{
     check::{Bench, Case, counted},
     crowd::at_once,
-    judgement::{self, Judgement, Shows, Stop, ensure, fail},
+    judgement::{self, Judgement, Shows, Stop, ensure, fail, not_applicable},
     reply::Reply,
     scene::Scene,
     settled::{self, Baseline},
@@ -168,7 +168,7 @@ fn run<'a>(bench: &Bench<'a>, crowd: Crowd) -> Result<CrowdResult<'a>, Stop> {
     let made = edits.len() - impossible.len();
     bench.trace.did(format!("the server has answered all edits and refused {refused} of {made}"));
     if let (0, Some(why)) = (made, impossible.first()) {
-        return Err(Stop::NotApplicable((*why).clone()));
+        return Err(not_applicable(*why));
     }
     if let (true, Some(Reply::Refused(refusal))) =
         (refused == made, edits.iter().find_map(|it| it.reply.as_ref()))
@@ -213,7 +213,7 @@ pub(in crate::checks) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
 /// Judges the log only: through every server it must list the commits in order.
 pub(super) fn judge_log(bench: &Bench<'_>, case: &Case) -> Judgement {
     if settled::log_tool(bench.subject).is_none() {
-        return Err(Stop::NotApplicable("the server has no log".into()));
+        return Err(not_applicable("the server has no log"));
     }
     let CrowdResult { scene, before, edits } = run(bench, case.read()?)?;
     let done = edits.iter().filter(|edit| edit.is_done()).count();

@@ -9,7 +9,7 @@ use crate::{
     Own, Subject,
     check::Bench,
     client::Client,
-    judgement::{Judgement, Shows, Stop, ensure, refused},
+    judgement::{Judgement, Shows, Stop, ensure, not_applicable, refused},
     reply::Reply,
     request::{Call, With},
     scene::Scene,
@@ -53,7 +53,7 @@ impl Edit {
         let call = subject.request(kind, with);
         Ok(Self {
             token: token.to_owned(),
-            call: call.ok_or_else(|| Stop::NotApplicable(format!("the server has no tool for {words}")))?,
+            call: call.ok_or_else(|| not_applicable(format!("the server has no tool for {words}")))?,
             reply: None,
             impossible: None,
         })
@@ -102,7 +102,7 @@ pub(in crate::checks) fn ensure_partial(subject: &Subject, kind: EffectKind) -> 
         return Ok(());
     }
     let why = "the adapter sends whole documents: what others write at the same time is lost by the client, not by the server";
-    Err(Stop::NotApplicable(why.into()))
+    Err(not_applicable(why))
 }
 
 /// Sends all edits, then waits for all replies.

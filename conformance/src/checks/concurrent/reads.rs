@@ -12,7 +12,7 @@ use crate::{
     check::{Bench, Case},
     checks::atomic::torn::{describe_torn_read, version_text},
     client::Client,
-    judgement::{Cause, Judgement, NotShown, Stop, ensure, refused},
+    judgement::{Cause, Judgement, NotShown, Stop, ensure, not_applicable, refused},
     reply::Reply,
     request::{Call, With},
     semantics::content_read,
@@ -60,7 +60,7 @@ pub(super) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let request = |kind, content| {
         let with = With { path: DOCUMENT, content, target: "" };
         let call = bench.subject.request(kind, with);
-        call.ok_or_else(|| Stop::NotApplicable("the server can't both read and overwrite".into()))
+        call.ok_or_else(|| not_applicable("the server can't both read and overwrite"))
     };
     let read = request(EffectKind::Read, "")?;
     let write: Result<Vec<_>, _> = texts.iter().map(|text| request(EffectKind::Write, text)).collect();

@@ -15,7 +15,7 @@ use super::{
 use crate::{
     check::{Bench, Case},
     checks::atomic::torn::version_text,
-    judgement::{Judgement, Stop},
+    judgement::{Judgement, Stop, not_applicable},
     request::With,
 };
 
@@ -40,9 +40,8 @@ pub(super) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let texts = ["one", "two"].map(|name| version_text(name, switching.bytes));
     let with = With { path: DOCUMENT, content: "", target: "" };
     let read = bench.subject.request(EffectKind::Read, with);
-    let read = read.ok_or_else(|| {
-        Stop::NotApplicable("the server has no tool that reads a document by its path".into())
-    })?;
+    let read =
+        read.ok_or_else(|| not_applicable("the server has no tool that reads a document by its path"))?;
     let scene = bench.scene(&[(DOCUMENT, &texts[0])])?;
     scene.git(&["switch", "--quiet", "--create", "other"])?;
     scene.put(DOCUMENT, &texts[1])?;

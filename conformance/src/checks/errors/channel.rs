@@ -13,7 +13,7 @@ use super::calls::call;
 use crate::{
     check::{Bench, Case, Check},
     checks::provenance::said,
-    judgement::{Judgement, Stop, ensure, fail},
+    judgement::{Judgement, Stop, ensure, fail, mapped_tools, not_applicable},
     request,
 };
 
@@ -70,12 +70,10 @@ struct Wrong {
 fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     let contract = bench.subject.contract;
     if contract.error_channel != ErrorChannel::JsonRpc {
-        let why = "the contract's errors are results";
-        return Err(Stop::NotApplicable(why.into()));
+        return Err(not_applicable("the contract's errors are results"));
     }
     if !bench.subject.is_native() {
-        let why = "an adapter maps the server's tools to the contract";
-        return Err(Stop::NotApplicable(why.into()));
+        return Err(mapped_tools());
     }
     let is_possible = |kind| match kind {
         Kind::UnknownMode => contract

@@ -8,7 +8,7 @@ use crate::{
     checks::concurrent::crowd,
     client::Client,
     crowd::at_once,
-    judgement::{Judgement, Stop, ensure, fail},
+    judgement::{Judgement, Stop, ensure, fail, not_applicable},
     reply::Reply,
     request::With,
     semantics,
@@ -77,7 +77,7 @@ fn apart(bench: &Bench<'_>, case: &Case) -> Judgement {
         let path = path(number);
         let with = With { path: &path, ..With::default() };
         let call = bench.subject.request(EffectKind::Read, with);
-        let call = call.ok_or_else(|| Stop::NotApplicable("the server has no tool that reads".into()))?;
+        let call = call.ok_or_else(|| not_applicable("the server has no tool that reads"))?;
         let effect = call.tool.effect(&call.arguments);
         let effect = effect.ok_or_else(|| Stop::Harness("a read without an effect".into()))?;
         for _ in 0..reads {

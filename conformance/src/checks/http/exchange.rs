@@ -7,7 +7,7 @@ use crate::{
     check::Bench,
     era::Era,
     http::{Request, Response, events::Events},
-    judgement::{Judgement, Stop},
+    judgement::{Judgement, Stop, not_applicable},
     request::With,
     scene::Scene,
     talk::{Talk, is_answer},
@@ -30,7 +30,7 @@ pub(super) fn only_in(bench: &Bench<'_>, era: Era) -> Judgement {
         Era::Session => "there are no sessions in this revision",
         Era::Stateless => "there is no such header or status in this revision",
     };
-    Err(Stop::NotApplicable(why.into()))
+    Err(not_applicable(why))
 }
 
 /// An HTTP response, read to its end or, if it is a stream, up to the answer.
@@ -97,7 +97,7 @@ pub(super) fn send(talk: &Talk<'_>, request: &Request) -> Result<HttpAnswer, Sto
 /// Returns the valid POST request for a message.
 pub(super) fn post(talk: &Talk<'_>, message: &Value) -> Result<Request, Stop> {
     let request = talk.target.http_request(message);
-    request.ok_or_else(|| Stop::NotApplicable("the server does not speak HTTP".into()))
+    request.ok_or_else(|| not_applicable("the server does not speak HTTP"))
 }
 
 /// Returns the message of a request, with the members that the era requires.
@@ -111,7 +111,7 @@ pub(super) fn call(bench: &Bench<'_>, scene: &Scene<'_>, talk: &mut Talk<'_>) ->
     let read = With { path: DOCUMENT, ..with };
     let call = bench.subject.request(EffectKind::Write, with);
     let call = call.or_else(|| bench.subject.request(EffectKind::Read, read));
-    let call = call.ok_or_else(|| Stop::NotApplicable("the server has no such tools".into()))?;
+    let call = call.ok_or_else(|| not_applicable("the server has no such tools"))?;
     let params = talk.params(scene, call.tool, &call.arguments)?;
     message(talk, "tools/call", params)
 }

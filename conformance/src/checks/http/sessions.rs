@@ -7,7 +7,7 @@ use crate::{
     check::{Bench, Case, Check},
     era::Era,
     http::Request,
-    judgement::{Judgement, Stop, ensure, fail},
+    judgement::{Judgement, ensure, fail, not_applicable},
     talk::Talk,
     target::streamable::SESSION,
 };
@@ -57,7 +57,7 @@ fn ends(bench: &Bench<'_>, _: &Case) -> Judgement {
     let mut talk = Talk::open(bench.subject, &scene)?;
     let before = scene.view()?;
     let Some(id) = talk.target.session_id() else {
-        return Err(Stop::NotApplicable("the server does not assign session ids".into()));
+        return Err(not_applicable("the server does not assign session ids"));
     };
     ensure(id.bytes().all(|byte| byte.is_ascii_graphic()), || format!("the session's id is {id:?}"))?;
     let call = call(bench, &scene, &mut talk)?;
@@ -67,7 +67,7 @@ fn ends(bench: &Bench<'_>, _: &Case) -> Judgement {
     let response = send(&talk, &delete)?;
     if response.status >= 400 {
         let why = format!("the server does not let clients end a session: {}", response.title);
-        return Err(Stop::NotApplicable(why));
+        return Err(not_applicable(why));
     }
     let response = send(&talk, &request)?;
     ensure(response.status == 404, || {
@@ -83,7 +83,7 @@ fn unknown(bench: &Bench<'_>, _: &Case) -> Judgement {
     let scene = library(bench)?;
     let mut talk = Talk::open(bench.subject, &scene)?;
     if talk.target.session_id().is_none() {
-        return Err(Stop::NotApplicable("the server does not assign session ids".into()));
+        return Err(not_applicable("the server does not assign session ids"));
     }
     let before = scene.view()?;
     let call = call(bench, &scene, &mut talk)?;

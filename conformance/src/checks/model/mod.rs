@@ -19,7 +19,7 @@ mod tests;
 use self::{generate::StepWeights, play::Coverage, program::Program};
 use crate::{
     check::{Bench, Case, Check},
-    judgement::{Judgement, Stop},
+    judgement::{Judgement, Stop, nonempty},
 };
 
 pub(super) const CHECKS: &[Check] = &[
@@ -115,9 +115,7 @@ pub(super) const CHECKS: &[Check] = &[
                    preview of an impossible call is refused. A previewed call is accepted, unless the document has a \
                    person's uncommitted changes. Other calls are not judged here.",
         cases: |bench| {
-            if generate::previewed(bench.subject).is_empty() {
-                return Err(Stop::NotApplicable("the server has no previews".into()));
-            }
+            nonempty(generate::previewed(bench.subject), "the server has no previews")?;
             let weights = StepWeights { call: 1, preview: 8, save: 2, commit: 1, ..StepWeights::default() };
             programs(bench, "previews", &weights)
         },
@@ -128,11 +126,10 @@ pub(super) const CHECKS: &[Check] = &[
 
 /// Returns random programs, which depend on the seed alone.
 fn programs(bench: &Bench<'_>, name: &str, weights: &StepWeights) -> Result<Vec<Case>, Stop> {
-    if generate::kinds(bench.subject).is_empty() {
-        return Err(Stop::NotApplicable(
-            "no tool of the server declares a change of a document that the model knows".into(),
-        ));
-    }
+    nonempty(
+        generate::kinds(bench.subject),
+        "no tool of the server declares a change of a document that the model knows",
+    )?;
     let (programs, max_steps) = bench.pick((12, 12), (150, 30));
     let cases = (1..=programs).map(|number| {
         let mut dice = bench.dice(&format!("{name} {number}"));

@@ -13,7 +13,7 @@ use crate::{
     check::Bench,
     checks::patch,
     client::Client,
-    judgement::{Judgement, Shows, Stop, ensure, fail, not_shown, refused},
+    judgement::{Judgement, Shows, Stop, ensure, fail, not_applicable, not_shown, refused},
     ledger::{self, git},
     markdown,
     reply::{Reply, Success},
@@ -77,7 +77,7 @@ fn at_step(step: &str, mut stop: Stop) -> Stop {
 /// Returns the request of an edit.
 fn request(bench: &Bench<'_>, edit: &Edit) -> Result<Call, Stop> {
     let call = bench.subject.request(edit.kind.effect(), edit.with());
-    call.ok_or_else(|| Stop::NotApplicable(format!("the server has no tool for {:?}", edit.kind)))
+    call.ok_or_else(|| not_applicable(format!("the server has no tool for {:?}", edit.kind)))
 }
 
 struct Play<'a> {

@@ -6,7 +6,7 @@ use super::super::offered::{self, FORMS, OfferedTool, PathArgument};
 use crate::{
     attacks::placed,
     check::{Bench, Case, Check},
-    judgement::{Judgement, Stop, fail},
+    judgement::{Judgement, Stop, fail, not_applicable},
     reply::Refusal,
     scene::Scene,
 };
@@ -53,8 +53,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
             }
         }
     }
-    let why = "the tool does not change two documents with one call";
-    Err(Stop::NotApplicable(why.into()))
+    Err(not_applicable("the tool does not change two documents with one call"))
 }
 
 /// A call for two documents, and its outcome.

@@ -12,7 +12,7 @@ use crate::{
     check::{Bench, Case, Check, counted},
     client::Client,
     documents::CHANGES,
-    judgement::{Judgement, Stop, ensure, fail, not_shown, refused},
+    judgement::{Judgement, Stop, ensure, fail, not_applicable, not_shown, refused},
     ledger,
     reply::{Refusal, Reply, Success},
     request::{Call, With, examples as examples_of},
@@ -150,11 +150,11 @@ fn make<'a>(
 /// Makes a valid example, as the first caller and on the first library for which the server accepts it.
 fn accepted_example<'a>(bench: &Bench<'a>, tool: &str, example: &str) -> Result<AcceptedMutation<'a>, Stop> {
     let found = bench.subject.operations().find(|it| it.name == tool);
-    let found = found.ok_or_else(|| Stop::NotApplicable(format!("the server has no tool `{tool}`")))?;
+    let found = found.ok_or_else(|| not_applicable(format!("the server has no tool `{tool}`")))?;
     let mut examples = found.examples.iter().filter(|it| it.valid && it.name == example);
     let arguments = examples.next().map(|it| it.input.clone());
-    let arguments = arguments
-        .ok_or_else(|| Stop::NotApplicable(format!("the contract has no valid example `{example}`")))?;
+    let arguments =
+        arguments.ok_or_else(|| not_applicable(format!("the contract has no valid example `{example}`")))?;
     let call = Call { tool: found, arguments };
     let mutating = || bench.subject.operations().filter(|tool| tool.mutating);
     let all = || mutating().flat_map(|tool| examples_of(tool).map(move |arguments| Call { tool, arguments }));

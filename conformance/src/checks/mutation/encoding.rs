@@ -7,7 +7,7 @@ use crate::{
     adapter::offer,
     check::{Bench, Case, Check},
     documents::CHANGES,
-    judgement::{Judgement, Stop, fail},
+    judgement::{Judgement, fail, not_applicable},
     reply::Reply,
     request::With,
 };
@@ -71,6 +71,5 @@ fn judge(bench: &Bench<'_>, _: &Case) -> Judgement {
     if is_tried {
         return Ok(());
     }
-    let why = "no tool that changes a document has an argument for an encoding";
-    Err(Stop::NotApplicable(why.into()))
+    Err(not_applicable("no tool that changes a document has an argument for an encoding"))
 }

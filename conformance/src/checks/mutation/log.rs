@@ -7,7 +7,7 @@ use crate::{
     check::{Bench, Case, Check},
     client::Client,
     documents::on_section,
-    judgement::{Judgement, Stop, accepted, ensure, fail},
+    judgement::{Judgement, Stop, accepted, ensure, fail, not_applicable},
     reply::Reply,
     request::{self, With},
     scene::Scene,
@@ -37,7 +37,7 @@ const DOCUMENT: &str = "# Plan\n\nIntro.\n\n## Scope\n\nAll of it.\n";
 
 /// Returns the path and the commit of each log entry.
 pub(super) fn entries(bench: &Bench<'_>, client: &mut Client<'_>) -> Result<Vec<(String, String)>, Stop> {
-    let none = || Stop::NotApplicable("the server has no log".into());
+    let none = || not_applicable("the server has no log");
     let log = bench.subject.contract.log.ok_or_else(none)?;
     let tool = bench.subject.contract.operation(log.tool).ok_or_else(none)?;
     if !bench.subject.adapter.has(tool, None) {
@@ -97,7 +97,7 @@ fn judge_log_entry(bench: &Bench<'_>, _: &Case) -> Judgement {
         }
     }
     if made == 0 {
-        return Err(Stop::NotApplicable("the server has no such tools".into()));
+        return Err(not_applicable("the server has no such tools"));
     }
     client.close()?;
     same_entries(&expected, &entries(bench, &mut scene.start()?)?, "after a restart")

@@ -9,7 +9,7 @@ use crate::{
     adapter::offer,
     check::{Bench, Case, Check},
     documents::CHANGES,
-    judgement::{Judgement, Stop, ensure, fail},
+    judgement::{Judgement, Stop, ensure, fail, not_applicable},
     request::With,
 };
 
@@ -77,7 +77,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let call = bench.request(kind, with(&path))?;
     // A template may need a document that exists.
     let params = client.params(call.tool, &call.arguments, Map::new());
-    let mut params = params.map_err(|_| Stop::NotApplicable("the adapter has no such call".into()))?;
+    let mut params = params.map_err(|_| not_applicable("the adapter has no such call"))?;
     params["arguments"][&name] = value.clone();
     let before = scene.view()?;
     client.request("tools/call", params)?;

@@ -7,7 +7,7 @@ use crate::{
     Subject,
     check::{Bench, Case, Check},
     client::Client,
-    judgement::{Judgement, Stop, ensure, fail},
+    judgement::{Judgement, Stop, ensure, fail, nonempty},
     layout::DOCUMENT,
     moment::Moment,
     request::{Call, With, invalid_examples},
@@ -57,9 +57,7 @@ fn judge(bench: &Bench<'_>, _: &Case) -> Judgement {
         call.tool.mutating && effect.is_some_and(|effect| effect.section.is_none())
     };
     let calls: Vec<_> = subject.requests(with).into_iter().filter(is_tested).collect();
-    if calls.is_empty() {
-        return Err(Stop::NotApplicable("the server has no such tools".into()));
-    }
+    let calls = nonempty(calls, "the server has no such tools")?;
     let log = resource(subject);
     let scene = bench.scene(&[(DOCUMENT, "# Plan\n\nIntro.\n")])?;
     let mut client = scene.start()?;

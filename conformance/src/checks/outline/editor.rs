@@ -12,7 +12,7 @@ use tabellion_runtime::{
 use crate::{
     Subject,
     client::Client,
-    judgement::{Stop, fail, missing_tool, refused},
+    judgement::{Stop, fail, missing_tool, not_applicable, refused},
     reply::Reply,
     request::put,
     scene::Scene,
@@ -93,8 +93,7 @@ impl<'a> Editor<'a> {
     /// The server does not start, or its contract has no sections.
     pub(in crate::checks) fn start(subject: &'a Subject, scene: &Scene<'a>) -> Result<Self, Stop> {
         let names = MemberNames::find(subject);
-        let names =
-            names.ok_or_else(|| Stop::NotApplicable("the server has no tools that edit sections".into()))?;
+        let names = names.ok_or_else(|| not_applicable("the server has no tools that edit sections"))?;
         Ok(Self { client: scene.start()?, subject, names })
     }
 

@@ -7,7 +7,7 @@ use tabellion_runtime::spec::EffectKind;
 use crate::{
     Subject,
     check::{Bench, Case, Check},
-    judgement::{Judgement, Stop, ensure},
+    judgement::{Judgement, Stop, ensure, not_applicable},
     launch::not_ours,
     ledger,
     moment::Moment,
@@ -94,7 +94,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
         }
     }
     if !has_call {
-        return Err(Stop::NotApplicable("the server has no such tools".into()));
+        return Err(not_applicable("the server has no such tools"));
     }
     client.close()?;
     let after = Moment::capture(&scene)?;

@@ -6,7 +6,7 @@ use super::super::offered::{self, FORMS, OfferedTool};
 use crate::{
     attacks::placed,
     check::{Bench, Case, Check},
-    judgement::{Judgement, Stop, ensure},
+    judgement::{Judgement, Stop, ensure, not_applicable},
     layout::SECRET,
     moment::Moment,
     scene::Scene,
@@ -61,7 +61,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
             let call = |path: &str| tool.call(&[(at, &[path])], &inside);
             if client.request("tools/call", call(&inside)).is_err() {
                 let why = format!("`{name}` does not answer a call with a plain path");
-                return Err(Stop::NotApplicable(why));
+                return Err(not_applicable(why));
             }
             for outside in OUTSIDE {
                 let path = placed(outside, &scene);

@@ -7,7 +7,7 @@ use crate::{
     check::{Bench, Case, Check},
     client::Client,
     documents::CHANGES,
-    judgement::{Judgement, Stop, ensure, fail, not_shown},
+    judgement::{Judgement, Stop, ensure, fail, not_applicable, not_shown},
     reply::Reply,
     request::{self, Call, With},
     scene::Scene,
@@ -96,7 +96,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
         tried += usize::from(was_served(&scene, &mut client, &call, kind, &path)?);
     }
     if tried == 0 {
-        return Err(Stop::NotApplicable("no tool takes such a path".into()));
+        return Err(not_applicable("no tool takes such a path"));
     }
     Ok(())
 }

@@ -9,7 +9,7 @@ use crate::{
     client,
     documents::CHANGES,
     era::Era,
-    judgement::{Judgement, Stop, ensure},
+    judgement::{Judgement, Stop, ensure, not_applicable},
     ledger,
     reply::Reply,
     request::{Call, With},
@@ -87,7 +87,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     call_as(bench, &scene, "client", &request("notes/first.md", "## Scope\n\nfirst\n", "## Scope")?)?;
     let plain = scene.view()?.library;
     if plain.commits_since(&before).is_empty() {
-        return Err(Stop::NotApplicable("the server makes no commits".into()));
+        return Err(not_applicable("the server makes no commits"));
     }
     let own = trailers(&scene)?;
     let own = own.iter().filter_map(|line| line.split_once(':')).map(|(key, _)| key);

@@ -13,7 +13,7 @@ use crate::{
     check::{Bench, Case, Check},
     client::Client,
     documents::CHANGES,
-    judgement::{Judgement, Stop, ensure, not_shown, refused},
+    judgement::{Judgement, Stop, ensure, nonempty, not_shown, refused},
     layout::{self, SECRET},
     moment::Moment,
     reply::Reply,
@@ -150,10 +150,7 @@ fn all_effects(bench: &Bench<'_>) -> Result<Vec<Call>, Stop> {
     };
     let kinds = [EffectKind::Read].into_iter().chain(CHANGES);
     let calls: Vec<_> = kinds.filter_map(call).collect();
-    if calls.is_empty() {
-        return Err(Stop::NotApplicable("the server has no such tools".into()));
-    }
-    Ok(calls)
+    nonempty(calls, "the server has no such tools")
 }
 
 /// Makes a call on the document, whose path in the scene is `path`.

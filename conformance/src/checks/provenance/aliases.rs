@@ -7,7 +7,7 @@ use tabellion_runtime::{provenance::PROVENANCE, spec::ProvenanceField};
 use super::said::{self, Kept};
 use crate::{
     check::{Bench, Case, Check},
-    judgement::{Judgement, Stop, refused},
+    judgement::{Judgement, Stop, not_applicable, refused},
     reply::Reply,
 };
 
@@ -43,7 +43,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let name: String = case.read()?;
     let spec = said::spec(bench)?;
     let Some(field) = spec.field(&name) else {
-        return Err(Stop::NotApplicable(format!("the contract has no `{name}`")));
+        return Err(not_applicable(format!("the contract has no `{name}`")));
     };
     let scene = said::scene(bench)?;
     let mut client = scene.start()?;

@@ -5,7 +5,7 @@ use tabellion_runtime::spec::ProvenanceUse;
 use super::said::{self, Kept};
 use crate::{
     check::{Bench, Case, Check},
-    judgement::{Judgement, Stop, not_shown},
+    judgement::{Judgement, Stop, nonempty, not_shown},
     reply::Reply,
     request,
 };
@@ -30,11 +30,7 @@ fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     };
     let names = bench.subject.contract.tools.iter().map(|tool| tool.name);
     let cases: Vec<_> = names.filter(with_example).map(|name| Case::new(name, name)).collect();
-    if cases.is_empty() {
-        let why = "no tool of the server changes something and keeps provenance";
-        return Err(Stop::NotApplicable(why.into()));
-    }
-    Ok(cases)
+    nonempty(cases, "no tool of the server changes something and keeps provenance")
 }
 
 fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {

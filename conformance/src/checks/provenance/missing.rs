@@ -12,7 +12,7 @@ use tabellion_runtime::{
 use super::said::{self, Connections, Fields};
 use crate::{
     check::{Bench, Case, Check, each_alone},
-    judgement::{Judgement, Stop, ensure, fail},
+    judgement::{Judgement, Stop, ensure, fail, nonempty, not_applicable},
     reply::Reply,
     request,
 };
@@ -105,7 +105,7 @@ fn missing(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
         };
         cases.push(Case::new(format!("{}: none", tool.name), vec![trial]));
     }
-    some(cases, "no tool of the server has provenance")
+    nonempty(cases, "no tool of the server has provenance")
 }
 
 fn delegated(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
@@ -168,7 +168,7 @@ fn delegated(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
             cases.push(Case::new(format!("{}: {}", tool.name, also.field), trials));
         }
     }
-    some(cases, "no tool of the server needs further fields in some cases")
+    nonempty(cases, "no tool of the server needs further fields in some cases")
 }
 
 fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
@@ -181,7 +181,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
         let tool = contract.operation(&trial.operation);
         let example = tool.and_then(|tool| Some((tool, request::examples(tool).next()?)));
         let Some((tool, arguments)) = example else {
-            return Err(Stop::NotApplicable(format!("the contract has no example of `{}`", trial.operation)));
+            return Err(not_applicable(format!("the contract has no example of `{}`", trial.operation)));
         };
         let mut client = connections.open()?;
         let before = scene.view()?;
@@ -266,13 +266,6 @@ fn one_of_each(bench: &Bench<'_>, used: ProvenanceUse) -> Vec<&'static ToolSpec>
         own.clone().find(|tool| !tool.mutating).or_else(|| own.next())
     };
     names.into_iter().filter_map(of).copied().collect()
-}
-
-fn some(cases: Vec<Case>, otherwise: &str) -> Result<Vec<Case>, Stop> {
-    if cases.is_empty() {
-        return Err(Stop::NotApplicable(otherwise.to_owned()));
-    }
-    Ok(cases)
 }
 
 /// Returns each call as a case of its own.

@@ -9,7 +9,7 @@ use tabellion_runtime::{
 use super::said::{self, Connections};
 use crate::{
     check::{Bench, Case, Check},
-    judgement::{Judgement, Stop, fail, not_shown},
+    judgement::{Judgement, Stop, fail, nonempty, not_shown},
     ledger::rows::Row,
     reply::Reply,
     request,
@@ -42,9 +42,7 @@ fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
             names.push(tool.name);
         }
     }
-    if names.is_empty() {
-        return Err(Stop::NotApplicable("no tool of the server makes something and has provenance".into()));
-    }
+    let names = nonempty(names, "no tool of the server makes something and has provenance")?;
     Ok(names.into_iter().map(|name| Case::new(name, name)).collect())
 }
 

@@ -12,7 +12,7 @@ pub(crate) use crate::provenance::{Fields, complete, first_key, full_meta, meta,
 use crate::{
     check::Bench,
     client::Client,
-    judgement::{Stop, ensure, fail, not_shown},
+    judgement::{Stop, ensure, fail, not_applicable, not_shown},
     ledger::rows::Row,
     request,
     scene::Scene,
@@ -26,7 +26,7 @@ const DETAILS: &str = "details";
 /// Returns the contract's provenance.
 pub(super) fn spec(bench: &Bench<'_>) -> Result<&'static ProvenanceSpec, Stop> {
     let spec = bench.subject.contract.provenance;
-    spec.ok_or_else(|| Stop::NotApplicable("the contract has no provenance".into()))
+    spec.ok_or_else(|| not_applicable("the contract has no provenance"))
 }
 
 /// Returns the operations of the server whose tools use provenance so.

@@ -18,7 +18,7 @@ use crate::{
     Ledger,
     check::Bench,
     client::Client,
-    judgement::{Judgement, Stop, ensure, fail, refused},
+    judgement::{Judgement, Stop, ensure, fail, not_applicable, refused},
     launch::{SHARED, not_ours},
     ledger::git,
     reply::Reply,
@@ -57,7 +57,7 @@ impl<'a, 'b> Machines<'a, 'b> {
                 "it is not known how a library is given a remote; add `--share COMMAND`, in which `{SHARED}` is a bare repository, such that \
                  changes are acknowledged by it"
             );
-            return Err(Stop::NotApplicable(why));
+            return Err(not_applicable(why));
         }
         if subject.launch.running().is_some() {
             return Err(not_ours());

@@ -19,7 +19,7 @@ use crate::{
     check::{Bench, Case},
     checks::gates,
     http::Request,
-    judgement::{Judgement, Stop, fail},
+    judgement::{Judgement, Stop, fail, not_applicable},
     request,
 };
 
@@ -227,7 +227,7 @@ impl Bad {
         let Self::TooOften { operation } = self else {
             return Ok(());
         };
-        let (tool, arguments) = example(faces.bench, operation)?;
+        let (tool, arguments) = faces.bench.example(operation)?;
         let Some(limit) = limit(faces.bench, tool) else {
             return Ok(());
         };
@@ -256,7 +256,7 @@ impl Bad {
                 (RestOperation::ToolExecute, tool.name.to_owned(), arguments.clone())
             }
             Self::TooOften { operation } => {
-                let (tool, arguments) = example(bench, operation)?;
+                let (tool, arguments) = bench.example(operation)?;
                 (RestOperation::ToolExecute, tool.name.to_owned(), arguments)
             }
             Self::Body(_) => valid(bench, RestOperation::ToolExecute)?,
@@ -341,12 +341,6 @@ fn limit(bench: &Bench<'_>, tool: &ToolSpec) -> Option<&'static RateLimit> {
     limits.find(|limit| limit.name == name && limit.calls.get() <= MAX_CALLS)
 }
 
-fn example(bench: &Bench<'_>, label: &str) -> Result<(&'static ToolSpec, Value), Stop> {
-    let tool = bench.subject.contract.operation(label);
-    let example = tool.and_then(|tool| Some((tool, request::examples(tool).next()?)));
-    example.ok_or_else(|| Stop::NotApplicable(format!("`{label}` has no example")))
-}
-
 /// Returns the parts of a valid request to an endpoint: a call is a changing one, if there is one.
 fn valid(bench: &Bench<'_>, to: RestOperation) -> Result<(RestOperation, String, Value), Stop> {
     if to != RestOperation::ToolExecute {
@@ -355,6 +349,6 @@ fn valid(bench: &Bench<'_>, to: RestOperation) -> Result<(RestOperation, String,
     let with = |tool: &'static ToolSpec| Some((tool, request::examples(tool).next()?));
     let mut changing = operations(bench).filter(|tool| tool.mutating).filter_map(with);
     let found = changing.next().or_else(|| operations(bench).find_map(with));
-    let (tool, arguments) = found.ok_or_else(|| Stop::NotApplicable("no tool has a valid example".into()))?;
+    let (tool, arguments) = found.ok_or_else(|| not_applicable("no tool has a valid example"))?;
     Ok((to, tool.name.to_owned(), arguments))
 }

@@ -17,7 +17,7 @@ use crate::{
     check::Bench,
     client::{Client, ONE_CLIENT},
     http::Request,
-    judgement::{Judgement, Stop, ensure, fail},
+    judgement::{Judgement, Stop, ensure, fail, not_applicable},
     launch,
     scene::{Scene, View},
     target::{CLIENT_NAME, Target},
@@ -79,7 +79,7 @@ pub(super) struct Faces<'b, 'a> {
 /// "Not applicable", if the contract has none.
 pub(super) fn endpoint(bench: &Bench<'_>, is: RestOperation) -> Result<&'static RestEndpoint, Stop> {
     let endpoint = bench.subject.contract.endpoint(is);
-    endpoint.ok_or_else(|| Stop::NotApplicable(format!("the contract has no endpoint of the kind `{is}`")))
+    endpoint.ok_or_else(|| not_applicable(format!("the contract has no endpoint of the kind `{is}`")))
 }
 
 /// Returns the method of an endpoint, as it is written.
@@ -167,10 +167,10 @@ impl<'b, 'a> Faces<'b, 'a> {
         let headers = self.bench.subject.launch.headers_of(role);
         if headers.is_empty() {
             let why = format!("the check needs a second caller: add `--role-header '{role}=NAME: VALUE'`");
-            return Err(Stop::NotApplicable(why));
+            return Err(not_applicable(why));
         }
         let target = self.client.target.beside(self.bench.subject.era);
-        let target = target.ok_or_else(|| Stop::NotApplicable(ONE_CLIENT.into()))?;
+        let target = target.ok_or_else(|| not_applicable(ONE_CLIENT))?;
         target.set_headers(headers.clone());
         let request =
             headers.iter().fold(self.anonymous(request), |request, (name, value)| request.with(name, value));

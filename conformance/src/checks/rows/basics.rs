@@ -7,8 +7,8 @@ use tabellion_runtime::{
 };
 
 use crate::{
-    check::{Bench, Case},
-    judgement::{Judgement, Stop, ensure, fail, not_shown},
+    check::Bench,
+    judgement::{Judgement, Stop, ensure, fail, not_applicable, not_shown},
     ledger::{replay, rows::RowLedger},
     reply::{Refusal, Reply, Success},
     rows::{Request, RowsClient, client, requests},
@@ -28,13 +28,13 @@ pub(in crate::checks) fn start<'a>(bench: &Bench<'a>) -> Result<(Scene<'a>, Rows
 /// Returns the contract's rows.
 pub(in crate::checks) fn spec(bench: &Bench<'_>) -> Result<&'static RowsSpec, Stop> {
     let spec = bench.subject.contract.rows;
-    spec.ok_or_else(|| Stop::NotApplicable("the contract has no rows".into()))
+    spec.ok_or_else(|| not_applicable("the contract has no rows"))
 }
 
 /// Returns the entity of that name.
 pub(in crate::checks) fn entity(bench: &Bench<'_>, name: &str) -> Result<&'static EntitySpec, Stop> {
     let entity = spec(bench)?.entity(name);
-    entity.ok_or_else(|| Stop::NotApplicable(format!("the contract has no entity `{name}`")))
+    entity.ok_or_else(|| not_applicable(format!("the contract has no entity `{name}`")))
 }
 
 /// Returns true if the server has these operations of an entity.
@@ -43,14 +43,6 @@ pub(in crate::checks) fn has(bench: &Bench<'_>, entity: &str, actions: &[Action]
         let tool = requests::find(bench.subject.contract, entity, *action);
         tool.is_some_and(|tool| bench.subject.adapter.has(tool, None))
     })
-}
-
-/// Returns the cases, unless there are none.
-pub(in crate::checks) fn some(cases: Vec<Case>, otherwise: &str) -> Result<Vec<Case>, Stop> {
-    if cases.is_empty() {
-        return Err(Stop::NotApplicable(otherwise.to_owned()));
-    }
-    Ok(cases)
 }
 
 /// Sends a request that must be refused with an error of the contract, and must change nothing. The refusal must name one of

@@ -7,11 +7,11 @@ use tabellion_runtime::{
     spec::{Action, EntitySpec, FieldType},
 };
 
-use super::basics::{entity, has, some, spec, start, unchanged};
+use super::basics::{entity, has, spec, start, unchanged};
 use crate::{
     check::{Bench, Case, Check},
     crowd::at_once,
-    judgement::{Judgement, Stop, ensure, fail},
+    judgement::{Judgement, Stop, ensure, fail, nonempty, not_applicable},
     ledger::rows::Row,
     reply::Reply,
     rows::{Request, RowsClient, client, requests},
@@ -58,7 +58,7 @@ fn cases(bench: &Bench<'_>, actions: &[Action]) -> Result<Vec<Case>, Stop> {
             cases.push(Case::new(format!("{}: {RACERS} processes", entity.name), of(true)));
         }
     }
-    some(cases, "the server lacks the operations for that")
+    nonempty(cases, "the server lacks the operations for that")
 }
 
 /// Returns the base of a row, from the answer to a reading.
@@ -68,7 +68,7 @@ fn base(bench: &Bench<'_>, rows: &mut RowsClient<'_>, get: &Request) -> Result<V
         if bench.subject.is_native() {
             fail(format!("the answer to `{}` has no `{BASE}`", get.tool.label()))
         } else {
-            Stop::NotApplicable("the server does not return the base of its answers".into())
+            not_applicable("the server does not return the base of its answers")
         }
     })
 }
@@ -77,7 +77,7 @@ fn base(bench: &Bench<'_>, rows: &mut RowsClient<'_>, get: &Request) -> Result<V
 fn update(rows: &mut RowsClient<'_>, entity: &'static EntitySpec, row: &Row) -> Result<Request, Stop> {
     let field =
         client::settable(entity).find(|field| !matches!(field.kind, FieldType::Ref(_) | FieldType::Boolean));
-    let field = field.ok_or_else(|| Stop::NotApplicable("no field can be updated".into()))?;
+    let field = field.ok_or_else(|| not_applicable("no field can be updated"))?;
     let set = Row::from_iter([(field.name.to_owned(), rows.other_value(field, row)?)]);
     rows.request(entity, Action::Update, requests::key_of(entity, row), set)
 }

@@ -6,11 +6,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tabellion_runtime::spec::{Action, EntitySpec, FieldType, Scope};
 
-use super::basics::{entity, has, some, spec, start};
+use super::basics::{entity, has, spec, start};
 use crate::{
     check::{Bench, Case, Check, counted},
     crowd::at_once,
-    judgement::{Judgement, Stop, ensure, fail},
+    judgement::{Judgement, Stop, ensure, fail, nonempty},
     ledger::rows::Row,
     reply::Reply,
     rows::{RowsClient, client, requests},
@@ -58,7 +58,7 @@ fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     entities.truncate(bench.pick(2, usize::MAX));
     let (clients, rows) = bench.pick((4, 8), (8, 30));
     let crowd = |entity: &EntitySpec| Crowd { entity: entity.name.to_owned(), clients, rows };
-    some(
+    nonempty(
         entities.into_iter().map(|entity| crowd(entity).case()).collect(),
         "the server has no operation that creates a row",
     )

@@ -4,12 +4,12 @@ use serde_json::Value;
 use tabellion_runtime::spec::{Action, OnDelete};
 
 use super::{
-    basics::{entity, entry_leads, has, some, spec, start, unchanged},
+    basics::{entity, entry_leads, has, spec, start, unchanged},
     play, program, written,
 };
 use crate::{
     check::{Bench, Case, Check},
-    judgement::{Judgement, Stop, ensure, fail, not_shown},
+    judgement::{Judgement, Stop, ensure, fail, nonempty, not_shown},
     ledger::rows::Row,
     reply::Reply,
     rows::{
@@ -48,7 +48,7 @@ fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     let created = entities.filter(|entity| has(bench, entity.name, &[Action::Create]));
     let cases = created.map(|entity| Case::new(entity.name, entity.name));
     let all = cases.chain(written::cases(bench)).collect();
-    some(all, "the server has no operation that creates a row")
+    nonempty(all, "the server has no operation that creates a row")
 }
 
 fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {

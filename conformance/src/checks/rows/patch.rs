@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 use tabellion_runtime::spec::{Action, EntitySpec, FieldSpec, FieldType, Moment};
 
-use super::basics::{entity, has, must_be_refused, some, spec, start};
+use super::basics::{entity, has, must_be_refused, spec, start};
 use crate::{
     check::{Bench, Case, Check},
-    judgement::{Judgement, Stop, ensure, fail},
+    judgement::{Judgement, Stop, ensure, fail, nonempty},
     ledger::rows::{Row, RowLedger, canonical, shown},
     rows::{Model, client, model::Outcome, requests},
 };
@@ -28,7 +28,7 @@ fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     let can = |entity: &&EntitySpec| has(bench, entity.name, &[Action::Create, Action::Update]);
     let entities = spec(bench)?.entities.iter().filter(can);
     let cases = entities.map(|entity| Case::new(entity.name, entity.name));
-    some(cases.collect(), "the server has no operation that updates a row")
+    nonempty(cases.collect(), "the server has no operation that updates a row")
 }
 
 fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {

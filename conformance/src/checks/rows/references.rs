@@ -4,10 +4,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tabellion_runtime::spec::{Action, EntitySpec, FieldSpec, OnDelete, Reference, Scope};
 
-use super::basics::{entity, has, must_be_refused, some, spec, start};
+use super::basics::{entity, has, must_be_refused, spec, start};
 use crate::{
     check::{Bench, Case, Check},
-    judgement::{Judgement, Stop, ensure, fail},
+    judgement::{Judgement, Stop, ensure, fail, nonempty, not_applicable},
     ledger::rows::Row,
     rows::{Model, RowsClient, client, model::Outcome, requests},
     scene::Scene,
@@ -68,7 +68,7 @@ fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
             }
         }
     }
-    some(cases, "no operation creates a row that refers to another")
+    nonempty(cases, "no operation creates a row that refers to another")
 }
 
 impl Trial {
@@ -94,7 +94,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let (scene, mut rows) = start(bench)?;
     let (field, reference) = given(entity)
         .find(|(field, _)| field.name == of.field)
-        .ok_or_else(|| Stop::NotApplicable(format!("there is no reference `{}`", of.field)))?;
+        .ok_or_else(|| not_applicable(format!("there is no reference `{}`", of.field)))?;
     let trial = References { bench, scene: &scene, entity, field, reference };
     match of.trial {
         Trial::Missing => trial.missing(&mut rows),
@@ -163,7 +163,7 @@ impl References<'_, '_> {
         let other = rows.create(to, Row::new())?;
         let agrees = self.reference.same.iter().all(|name| row.get(*name) == other.get(*name));
         if agrees {
-            return Err(Stop::NotApplicable("no two rows differ where both must agree".into()));
+            return Err(not_applicable("no two rows differ where both must agree"));
         }
         let key = other.get(to.key[0]).cloned().unwrap_or_default();
         let same = |name: &&str| Some(((*name).to_owned(), row.get(*name)?.clone()));
@@ -178,7 +178,7 @@ impl References<'_, '_> {
 
     fn circle(&self, rows: &mut RowsClient<'_>) -> Judgement {
         if !self.can_update() {
-            return Err(Stop::NotApplicable("no operation changes the reference".into()));
+            return Err(not_applicable("no operation changes the reference"));
         }
         let name = self.target_key(rows)?;
         let first = rows.create(self.entity, Row::new())?;
@@ -196,7 +196,7 @@ impl References<'_, '_> {
     fn deleted(&self, rows: &mut RowsClient<'_>) -> Judgement {
         let to = rows.entity(self.reference.to)?;
         if to.scope == Scope::Root {
-            return Err(Stop::NotApplicable("the row is the org".into()));
+            return Err(not_applicable("the row is the org"));
         }
         // Each with a row of its own that it names.
         let mut created = Vec::new();

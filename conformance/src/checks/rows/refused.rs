@@ -4,10 +4,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tabellion_runtime::spec::{Action, EntitySpec, FieldSpec};
 
-use super::basics::{entity, has, must_be_refused, some, spec, start};
+use super::basics::{entity, has, must_be_refused, spec, start};
 use crate::{
     check::{Bench, Case, Check, each_alone},
-    judgement::{Judgement, Stop},
+    judgement::{Judgement, Stop, nonempty, not_applicable},
     ledger::rows::Row,
     rows::{requests, values},
 };
@@ -69,7 +69,7 @@ fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
             }
         }
     }
-    some(cases, "the server has no operation that creates a row")
+    nonempty(cases, "the server has no operation that creates a row")
 }
 
 /// Returns the wrong values to try with an entity.
@@ -137,6 +137,6 @@ fn value(entity: &'static EntitySpec, name: &str, what: &str) -> Result<Value, S
         });
     }
     let found = values::wrong(field).into_iter().find(|(known, _)| *known == what);
-    let unknown = || Stop::NotApplicable(format!("`{name}` has no wrong value `{what}`"));
+    let unknown = || not_applicable(format!("`{name}` has no wrong value `{what}`"));
     Ok(found.ok_or_else(unknown)?.1)
 }

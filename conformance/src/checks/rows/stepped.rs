@@ -14,7 +14,7 @@ use crate::{
         points::{FaultKind, possible, spread, without_ids},
     },
     client::Client,
-    judgement::{Judgement, Stop, ensure, fail, not_shown},
+    judgement::{Judgement, Stop, ensure, fail, nonempty, not_applicable, not_shown},
     ledger::rows::{Row, RowLedger},
     reply::Reply,
     rows::{Model, Request, RowsClient, client, model::Outcome, requests},
@@ -81,8 +81,7 @@ impl Mutation {
     /// Returns the changes that are tried: of the entity with the most rules, and of that with the most that goes with it.
     pub(super) fn all(bench: &Bench<'_>) -> Result<Vec<Self>, Stop> {
         if bench.subject.ledger.database.is_some() {
-            let why = "rows are in a database, whose own processes write and sync them";
-            return Err(Stop::NotApplicable(why.into()));
+            return Err(not_applicable("rows are in a database, whose own processes write and sync them"));
         }
         let spec = spec(bench)?;
         let with = |actions: &'static [Action]| {
@@ -105,10 +104,7 @@ impl Mutation {
             delete.map(|it| Self::Delete(name(it))),
         ];
         let all: Vec<_> = all.into_iter().flatten().collect();
-        if all.is_empty() {
-            return Err(Stop::NotApplicable("the server has no operation that creates a row".into()));
-        }
-        Ok(all)
+        nonempty(all, "the server has no operation that creates a row")
     }
 
     /// Returns the request, after it has created the rows that the request needs.

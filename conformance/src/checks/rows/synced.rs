@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, path::PathBuf};
 use super::stepped::{self, Mutation};
 use crate::{
     check::{Bench, Case, Check},
-    judgement::{Judgement, Stop, ensure, fail},
+    judgement::{Judgement, Stop, ensure, fail, not_applicable},
     scene::Scene,
     stepper::{Call, Counting, OUTPUT},
 };
@@ -28,7 +28,7 @@ const SYNCS: &[&str] = &["fsync", "fdatasync"];
 
 fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     if bench.subject.launch.is_http() {
-        return Err(Stop::NotApplicable("over HTTP, the suite does not see when the server answers".into()));
+        return Err(not_applicable("over HTTP, the suite does not see when the server answers"));
     }
     let all = Mutation::all(bench)?.into_iter();
     Ok(all.map(|mutation| Case::new(mutation.name(), mutation)).collect())

@@ -4,10 +4,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tabellion_runtime::spec::{Action, EntitySpec, FieldType, Unique};
 
-use super::basics::{entity, has, must_be_refused, some, spec, start};
+use super::basics::{entity, has, must_be_refused, spec, start};
 use crate::{
     check::{Bench, Case, Check},
-    judgement::{Judgement, Stop, ensure},
+    judgement::{Judgement, Stop, ensure, nonempty},
     ledger::rows::Row,
     rows::{RowsClient, client, requests},
     scene::Scene,
@@ -54,7 +54,7 @@ fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
             cases.push(Case::new(name, of));
         }
     }
-    some(cases, "no operation creates a row with a unique value")
+    nonempty(cases, "no operation creates a row with a unique value")
 }
 
 fn fields(entity: &'static EntitySpec, unique: Option<usize>) -> &'static [&'static str] {

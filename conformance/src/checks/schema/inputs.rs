@@ -9,7 +9,7 @@ use crate::{
     callers,
     check::{Bench, Case, Check, each_alone},
     generate::{Input, Inputs},
-    judgement::{Judgement, Stop, ensure, fail},
+    judgement::{Judgement, Stop, ensure, fail, mapped_tools},
     reply::Reply,
     request::examples,
     scene::Scene,
@@ -69,8 +69,7 @@ struct InputBatch {
 
 fn cases(bench: &Bench<'_>, of: fn(Inputs) -> Vec<Input>) -> Result<Vec<Case>, Stop> {
     if !bench.subject.has_own_schemas() {
-        let why = "an adapter maps the server's tools to the contract";
-        return Err(Stop::NotApplicable(why.into()));
+        return Err(mapped_tools());
     }
     let mut cases = Vec::new();
     for tool in bench.subject.operations() {
@@ -86,7 +85,7 @@ fn cases(bench: &Bench<'_>, of: fn(Inputs) -> Vec<Input>) -> Result<Vec<Case>, S
 
 fn judge_valid(bench: &Bench<'_>, case: &Case) -> Judgement {
     let batch: InputBatch = case.read()?;
-    let tool = tool(bench, &batch)?;
+    let tool = bench.tool(&batch.tool)?;
     let scene = library(bench, tool)?;
     let mut client = scene.start()?;
     for input in batch.inputs {
@@ -117,7 +116,7 @@ fn judge_valid(bench: &Bench<'_>, case: &Case) -> Judgement {
 
 fn judge_invalid(bench: &Bench<'_>, case: &Case) -> Judgement {
     let batch: InputBatch = case.read()?;
-    let tool = tool(bench, &batch)?;
+    let tool = bench.tool(&batch.tool)?;
     let scene = library(bench, tool)?;
     let mut client = scene.start()?;
     let before = scene.view()?;
@@ -188,11 +187,6 @@ fn is_too_large(contract: &ContractSpec, value: &Value) -> bool {
         Value::String(text) => is_beyond(name, text),
         value => is_too_large(contract, value),
     })
-}
-
-fn tool(bench: &Bench<'_>, batch: &InputBatch) -> Result<&'static ToolSpec, Stop> {
-    let tool = bench.subject.contract.operation(&batch.tool);
-    tool.ok_or_else(|| Stop::NotApplicable(format!("the contract has no tool `{}`", batch.tool)))
 }
 
 /// Creates a library with the documents that the tool's examples name.

@@ -9,7 +9,7 @@ use tabellion_runtime::spec::EffectKind;
 use super::{library::DOCUMENT, library::DOCUMENTS};
 use crate::{
     check::{Bench, Case, Check, one_by_one},
-    judgement::{Judgement, Stop, ensure},
+    judgement::{Judgement, Stop, ensure, not_applicable},
     reply::Refusal,
     request::{Call, With},
     scene::Scene,
@@ -143,16 +143,15 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let mut talk = Talk::open(bench.subject, &scene)?;
     let with = With { path: DOCUMENT, content: "New.\n", ..With::default() };
     let call = bench.subject.request(EffectKind::Write, with);
-    let call =
-        call.ok_or_else(|| Stop::NotApplicable("the server has no tool that writes a document".into()))?;
+    let call = call.ok_or_else(|| not_applicable("the server has no tool that writes a document"))?;
     let mut before = scene.view()?;
     for (number, odd) in odd.into_iter().enumerate() {
         let id = json!(number + 10);
         let arguments = with_placeholder(&call, odd.place)?;
         let params = talk.params(&scene, call.tool, &arguments)?;
         let line = talk.request(&id, "tools/call", params);
-        let line = line_with(&line, &odd)
-            .ok_or_else(|| Stop::NotApplicable("the server's calls have no such member".into()))?;
+        let line =
+            line_with(&line, &odd).ok_or_else(|| not_applicable("the server's calls have no such member"))?;
         let since = talk.heard.len();
         let is_json = serde_json::from_str::<Value>(&line).is_ok();
         talk.say(line)?;
@@ -206,8 +205,7 @@ fn with_placeholder(call: &Call, place: InputPlace) -> Result<Value, Stop> {
         InputPlace::Arguments | InputPlace::Params | InputPlace::Message => return Ok(arguments),
     };
     let value = at.and_then(|at| arguments.pointer_mut(at));
-    *value.ok_or_else(|| Stop::NotApplicable("the contract's writes have no such member".into()))? =
-        PLACEHOLDER.into();
+    *value.ok_or_else(|| not_applicable("the contract's writes have no such member"))? = PLACEHOLDER.into();
     Ok(arguments)
 }
 

@@ -14,7 +14,7 @@ use super::calls::{Store, name};
 use crate::{
     bytes,
     check::{Bench, Case},
-    judgement::{Judgement, Stop, ensure, refused},
+    judgement::{Judgement, Stop, ensure, not_applicable, refused},
     launch::StoreCall,
 };
 
@@ -71,7 +71,7 @@ pub(super) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
         }
         Property::Link => {
             let [file] = &files[..] else {
-                return Err(Stop::NotApplicable("the store is not one file".into()));
+                return Err(not_applicable("the store is not one file"));
             };
             let kept = store.scene.path("../outside/store");
             fs::rename(file, &kept)?;
@@ -88,7 +88,7 @@ pub(super) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
             (_, Ok(text)) => text,
             (Property::Link, Err(refusal)) => {
                 let why = format!("the server refuses a store that is a symbolic link: {}", refusal.message);
-                return Err(Stop::NotApplicable(why));
+                return Err(not_applicable(why));
             }
             (_, Err(refusal)) => return Err(refused("a call after the first ones", &refusal)),
         };
@@ -130,7 +130,7 @@ fn names(store: &Store<'_>) -> Result<BTreeSet<PathBuf>, Stop> {
 
 pub(super) fn unknown(bench: &Bench<'_>, case: &Case) -> Judgement {
     let (mut store, files) = begun(bench, &case.read()?)?;
-    let no_lines = || Stop::NotApplicable("the store is not a file with lines of text".into());
+    let no_lines = || not_applicable("the store is not a file with lines of text");
     let [file] = &files[..] else {
         return Err(no_lines());
     };

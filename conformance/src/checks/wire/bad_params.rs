@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::calls::{ensure_refused, id, library, short};
 use crate::{
     check::{Bench, Case, Check, one_by_one},
-    judgement::{Judgement, Stop, ensure},
+    judgement::{Judgement, Stop, ensure, not_applicable},
     talk::Talk,
 };
 
@@ -84,9 +84,9 @@ fn judge(bench: &Bench<'_>, case: &Case, judge_answer: fn(&Value) -> Judgement) 
         let params = match bad {
             BadParams::Params(params) => params,
             BadParams::Arguments(name, arguments) => {
-                let tool = super::calls::tool(bench, &name)?;
+                let tool = bench.tool(&name)?;
                 let call = super::calls::valid_calls(bench, tool).into_iter().next();
-                let call = call.ok_or_else(|| Stop::NotApplicable("the tool has no valid example".into()))?;
+                let call = call.ok_or_else(|| not_applicable("the tool has no valid example"))?;
                 let mut params = talk.params(&scene, tool, &call.arguments)?;
                 params["arguments"] = arguments;
                 params

@@ -6,7 +6,7 @@ use tabellion_runtime::{ToolSpec, spec::EffectKind};
 use crate::{
     check::Bench,
     contracts,
-    judgement::{Judgement, Stop, ensure},
+    judgement::{Judgement, Stop, ensure, mapped_tools, not_applicable},
     reply::Refusal,
     request::{self, Call, With},
     scene::Scene,
@@ -46,13 +46,7 @@ pub(super) fn read_call(bench: &Bench<'_>) -> Result<Call, Stop> {
             contracts::is_declared(bench.subject.contract).then_some(Call { tool, arguments })
         })
     });
-    reading.ok_or_else(|| Stop::NotApplicable("the server has no tool that reads a document".into()))
-}
-
-/// Returns the tool called `name`.
-pub(super) fn tool(bench: &Bench<'_>, name: &str) -> Result<&'static ToolSpec, Stop> {
-    let tool = bench.subject.contract.operation(name);
-    tool.ok_or_else(|| Stop::NotApplicable(format!("the contract has no tool `{name}`")))
+    reading.ok_or_else(|| not_applicable("the server has no tool that reads a document"))
 }
 
 /// Skips servers behind an adapter.
@@ -60,8 +54,7 @@ pub(super) fn native_only(bench: &Bench<'_>) -> Judgement {
     if bench.subject.has_own_schemas() {
         return Ok(());
     }
-    let why = "an adapter maps the server's tools to the contract";
-    Err(Stop::NotApplicable(why.into()))
+    Err(mapped_tools())
 }
 
 /// Skips servers behind HTTP, which have no standard input and output.
@@ -69,8 +62,7 @@ pub(super) fn lines_only(bench: &Bench<'_>) -> Judgement {
     if !bench.subject.launch.is_http() {
         return Ok(());
     }
-    let why = "the check tests standard input and output, and the server speaks HTTP";
-    Err(Stop::NotApplicable(why.into()))
+    Err(not_applicable("the check tests standard input and output, and the server speaks HTTP"))
 }
 
 /// Returns the id of a case's request.

@@ -8,7 +8,7 @@ use super::calls::{DOCUMENTS, lines_only};
 use crate::{
     WireError,
     check::{Bench, Case, Check},
-    judgement::{Judgement, Stop, ensure, fail},
+    judgement::{Judgement, Stop, ensure, fail, not_applicable},
     ledger,
     reply::Refusal,
     request::With,
@@ -137,8 +137,7 @@ fn write(
     let (path, content) = document(number);
     let with = With { path: &path, content: &content, ..With::default() };
     let call = bench.subject.request(EffectKind::Write, with);
-    let call =
-        call.ok_or_else(|| Stop::NotApplicable("the server has no tool that writes a document".into()))?;
+    let call = call.ok_or_else(|| not_applicable("the server has no tool that writes a document"))?;
     let params = talk.params(scene, call.tool, &call.arguments)?;
     let id: Value = json!(number);
     talk.post(&id, "tools/call", params)

@@ -7,7 +7,7 @@ use super::calls::{library, short};
 use crate::{
     check::{Bench, Case, Check},
     era::Era,
-    judgement::{Judgement, Stop, ensure, fail},
+    judgement::{Judgement, Stop, ensure, fail, not_applicable},
     official,
     talk::Talk,
 };
@@ -116,7 +116,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
             let is_served = answer.get("result").is_some();
             if is_served && members == [REVISION] && !bench.subject.is_native() {
                 let why = "a server of several revisions may take the request for one of an older revision";
-                return Err(Stop::NotApplicable(why.into()));
+                return Err(not_applicable(why));
             }
             ensure(answer["error"]["code"] == -32602, || {
                 let members = members.join(", ");

@@ -6,7 +6,7 @@ use tabellion_runtime::spec::EffectKind;
 use super::calls::DOCUMENTS;
 use crate::{
     check::{Bench, Case, Check},
-    judgement::{Judgement, Stop, ensure},
+    judgement::{Judgement, Stop, ensure, not_applicable},
     reply::Refusal,
     request::With,
     talk::Talk,
@@ -40,8 +40,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let content = LINE.repeat(bytes.div_ceil(LINE.len()));
     let with = With { path: NEW, content: &content, ..With::default() };
     let call = bench.subject.request(EffectKind::Write, with);
-    let call =
-        call.ok_or_else(|| Stop::NotApplicable("the server has no tool that writes a document".into()))?;
+    let call = call.ok_or_else(|| not_applicable("the server has no tool that writes a document"))?;
     let before = scene.view()?;
     let mut talk = Talk::open(bench.subject, &scene)?;
     let params = talk.params(&scene, call.tool, &call.arguments)?;

@@ -3,12 +3,12 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::calls::{id, library, tool, valid_calls};
+use super::calls::{id, library, valid_calls};
 use crate::{
     check::{Bench, Case, Check, one_by_one},
     era::Era,
     generate::Inputs,
-    judgement::{Judgement, Stop, ensure},
+    judgement::{Judgement, Stop, ensure, not_applicable},
     official,
     talk::{Talk, is_answer},
 };
@@ -87,7 +87,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
         let (method, params) = match request {
             ValidatedRequest::Request(method, params) => (method, params),
             ValidatedRequest::Call(name, arguments) => {
-                let Ok(params) = talk.params(&scene, tool(bench, &name)?, &arguments) else {
+                let Ok(params) = talk.params(&scene, bench.tool(&name)?, &arguments) else {
                     continue;
                 };
                 ("tools/call".into(), params)
@@ -97,7 +97,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
         talk.ask(&id(number), &method, params)?;
     }
     if !has_request {
-        return Err(Stop::NotApplicable("the server has no tool for these calls".into()));
+        return Err(not_applicable("the server has no tool for these calls"));
     }
     talk.settle(0)?;
     for message in &talk.heard {

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tabellion_runtime::schema::compile;
 
-use super::calls::{id, library, native_only, short, tool, valid_calls};
+use super::calls::{id, library, native_only, short, valid_calls};
 use crate::{
     check::{Bench, Case, Check, one_by_one},
     generate::Inputs,
@@ -65,7 +65,7 @@ type Judge = fn(&Bench<'_>, &Case, &Value, &Value) -> Judgement;
 
 fn judge(bench: &Bench<'_>, case: &Case, judge: Judge) -> Judgement {
     let calls: Calls = case.read()?;
-    let tool = tool(bench, &calls.tool)?;
+    let tool = bench.tool(&calls.tool)?;
     let scene = library(bench)?;
     let mut talk = Talk::open(bench.subject, &scene)?;
     let list = talk.ask(&json!("list"), "tools/list", json!({}))?;
@@ -106,7 +106,7 @@ fn judge_structured(bench: &Bench<'_>, case: &Case, schema: &Value, result: &Val
         return Ok(());
     }
     let calls: Calls = case.read()?;
-    tool(bench, &calls.tool)?.output.check(structured).map_err(|violations| {
+    bench.tool(&calls.tool)?.output.check(structured).map_err(|violations| {
         let violations: Vec<_> = violations.iter().map(ToString::to_string).collect();
         fail(format!("the result breaks the contract: {}: {}", violations.join("; "), short(structured)))
     })

@@ -7,7 +7,7 @@ use tabellion_runtime::ToolSpec;
 use super::calls::{id, library, read_call, short};
 use crate::{
     check::{Bench, Case, Check},
-    judgement::{Judgement, Stop, ensure, fail},
+    judgement::{Judgement, Stop, ensure, fail, not_applicable},
     talk::Talk,
 };
 
@@ -62,7 +62,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let second = match comparison {
         Comparison::WithContract => {
             if !bench.subject.is_native() {
-                return Err(Stop::NotApplicable("the server's tools are not the contract's own".into()));
+                return Err(not_applicable("the server's tools are not the contract's own"));
             }
             return judge_contract(bench, &first);
         }

@@ -23,7 +23,7 @@ use super::{
 use crate::{
     Subject,
     client::Client,
-    judgement::{Stop, fail, not_shown, refused},
+    judgement::{Stop, fail, not_applicable, not_shown, refused},
     layout::DATA,
     ledger::rows::{Row, RowLedger, Tables},
     reply::{Reply, Success},
@@ -78,7 +78,7 @@ impl<'a> RowsClient<'a> {
     /// If the contract has no rows.
     pub fn over(subject: &'a Subject, client: Client<'a>) -> Result<Self, Stop> {
         let spec = subject.contract.rows;
-        let spec = spec.ok_or_else(|| Stop::NotApplicable("the contract has no rows".into()))?;
+        let spec = spec.ok_or_else(|| not_applicable("the contract has no rows"))?;
         Ok(Self { subject, spec, client, org: requests::orgs(spec).into_iter().next(), created: 0 })
     }
 
@@ -127,7 +127,7 @@ impl<'a> RowsClient<'a> {
         let contract = self.subject.contract;
         let none = || {
             let action = format!("{action:?}").to_lowercase();
-            Stop::NotApplicable(format!("no operation can {action} the entity `{}` so", entity.name))
+            not_applicable(format!("no operation can {action} the entity `{}` so", entity.name))
         };
         let tool = requests::find(contract, entity.name, action).ok_or_else(none)?;
         self.request_by(tool, said)?.ok_or_else(none)
@@ -249,7 +249,7 @@ impl<'a> RowsClient<'a> {
     /// If the contract has none.
     pub fn entity(&self, name: &str) -> Result<&'static EntitySpec, Stop> {
         let entity = self.spec.entity(name);
-        entity.ok_or_else(|| Stop::NotApplicable(format!("the contract has no entity `{name}`")))
+        entity.ok_or_else(|| not_applicable(format!("the contract has no entity `{name}`")))
     }
 
     /// Closes the session, and waits for the server's exit.

@@ -5,7 +5,7 @@ use tabellion_runtime::spec::{Action, EntitySpec, Scope};
 
 use super::RowsClient;
 use crate::{
-    judgement::Stop,
+    judgement::{Stop, not_applicable},
     ledger::rows::{Row, Tables},
     reply::Reply,
     request,
@@ -43,7 +43,7 @@ impl RowsClient<'_> {
                 }
             }
         }
-        Err(Stop::NotApplicable(format!(
+        Err(not_applicable(format!(
             "no operation that the suite can call creates a row of `{}` there",
             entity.name
         )))

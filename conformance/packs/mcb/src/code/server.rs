@@ -18,7 +18,7 @@ use crate::memory::{request, said};
 use tabellion_conformance::{
     check::Bench,
     client::Client,
-    judgement::{Judgement, Stop, accepted, ensure, fail},
+    judgement::{Judgement, Stop, accepted, ensure, fail, not_applicable},
     reply::Reply,
     scene::Scene,
 };
@@ -52,7 +52,7 @@ pub(super) struct Server<'b, 'a> {
 pub(super) fn scene<'a>(bench: &Bench<'a>) -> Result<Scene<'a>, Stop> {
     if !bench.subject.launch.names("{workspace}") {
         let why = "the command does not name the folder with source code; put `{workspace}` into it, as in `--workspace {workspace}`";
-        return Err(Stop::NotApplicable(why.into()));
+        return Err(not_applicable(why));
     }
     Scene::of_rows(bench.subject, &bench.trace)
 }

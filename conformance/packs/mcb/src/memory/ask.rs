@@ -7,7 +7,13 @@ use serde_json::{Map, Value, json};
 use tabellion_runtime::{ContractSpec, ToolSpec, pointer, spec::ProvenanceType};
 
 use super::note::Resource;
-use tabellion_conformance::{check::Bench, client::Client, judgement::Stop, reply::Reply, scene::Scene};
+use tabellion_conformance::{
+    check::Bench,
+    client::Client,
+    judgement::{Stop, not_applicable},
+    reply::Reply,
+    scene::Scene,
+};
 
 /// The operations of a contract with a memory, by the values of their selectors.
 pub(super) const OPERATIONS: &[&[&str]] = &[
@@ -198,7 +204,7 @@ pub(crate) fn request(
     is: &[&str],
     arguments: &Value,
 ) -> Result<(&'static ToolSpec, Value), Stop> {
-    let none = || Stop::NotApplicable(format!("the server has no operation `{}`", is.join(" ")));
+    let none = || not_applicable(format!("the server has no operation `{}`", is.join(" ")));
     let tool = find(bench.subject.contract, is).ok_or_else(none)?;
     if !bench.subject.adapter.has(tool, None) {
         return Err(none());

@@ -13,7 +13,7 @@ use crate::{
         outcome::{Done, Outcome},
         program::{self, Memory, Program},
     },
-    judgement::{Judgement, Stop, ensure, fail},
+    judgement::{Judgement, Stop, ensure, fail, not_applicable},
 };
 
 /// Status of an execution that was answered with a result.
@@ -215,7 +215,7 @@ fn foreign(bench: &Bench<'_>) -> Judgement {
     let mut faces = Faces::open(bench, kept::caller(bench), [])?;
     let mut steps = program::operations(bench).filter(|tool| tool.mutating);
     let step = steps.find_map(program::example);
-    let step = step.ok_or_else(|| Stop::NotApplicable("no changing tool has a valid example".into()))?;
+    let step = step.ok_or_else(|| not_applicable("no changing tool has a valid example"))?;
     let ran = program::run(&mut faces, Face::Rest, &step, &mut Memory::default(), None)?;
     let Outcome::Done(done) = &ran.outcome else {
         return Err(fail(format!("{} came to {:?}", ran.what, ran.outcome)));

@@ -12,7 +12,7 @@ use super::{
 use crate::{
     check::{Bench, Case, Check},
     checks::rest::faces::{Faces, endpoint},
-    judgement::{Judgement, Stop, ensure},
+    judgement::{Judgement, Stop, ensure, not_applicable},
 };
 
 /// Time before and after the end of a session at which it is tried; longer than a case takes.
@@ -76,7 +76,7 @@ impl Life {
         if life.idle < 5 * MARGIN || life.most < 2 * life.idle {
             let why =
                 "the contract's sessions live so short that what is tried of them depends on this machine";
-            return Err(Stop::NotApplicable(why.into()));
+            return Err(not_applicable(why));
         }
         Ok(life)
     }
@@ -116,7 +116,7 @@ fn age_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     let servers = life(bench)?.renewals().count();
     if servers > MAX_SERVERS as usize {
         let why = format!("to keep a session from being idle until it ends takes {servers} servers");
-        return Err(Stop::NotApplicable(why));
+        return Err(not_applicable(why));
     }
     Ok(Case::only())
 }

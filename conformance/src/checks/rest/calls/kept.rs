@@ -17,7 +17,7 @@ use crate::{
         outcome::{Refused, RestAnswer},
         program,
     },
-    judgement::{Judgement, Stop, ensure, fail},
+    judgement::{Judgement, Stop, ensure, fail, not_applicable},
 };
 
 /// An id that no execution and no session has.
@@ -44,9 +44,9 @@ pub(super) fn stranger(bench: &Bench<'_>) -> Result<&'static str, Stop> {
     let sees = |role: &RoleSpec| sees.is_some_and(|endpoint| endpoint.others.contains(&role.name));
     let mut roles = contract.auth.map_or(&[][..], |auth| auth.roles).iter();
     let other = roles.find(|role| Some(role.kind) != kind && !sees(role));
-    other.map(|role| role.name).ok_or_else(|| {
-        Stop::NotApplicable("the contract has no role of another kind than the caller's".into())
-    })
+    other
+        .map(|role| role.name)
+        .ok_or_else(|| not_applicable("the contract has no role of another kind than the caller's"))
 }
 
 /// Sends a request to an endpoint with these values of its variables: the caller's, or that of another role.

@@ -18,7 +18,7 @@ use crate::{
         faces::{Conditions, Faces, endpoint},
         program::{self, Memory, Step},
     },
-    judgement::{Judgement, Stop, ensure, fail},
+    judgement::{Judgement, Stop, ensure, fail, not_applicable},
     launch,
 };
 
@@ -81,8 +81,7 @@ fn prepare<'b, 'a>(bench: &'b Bench<'a>, tool: &ToolSpec) -> Result<Prepared<'b,
     let mut prefixes = program::prefixes(bench).into_iter();
     let found = prefixes.find(|(of, _)| of.label() == tool.label());
     let found = found.and_then(|(of, before)| Some((before, program::example(of)?)));
-    let (before, step) =
-        found.ok_or_else(|| Stop::NotApplicable("the operation has no valid example".into()))?;
+    let (before, step) = found.ok_or_else(|| not_applicable("the operation has no valid example"))?;
     let (faces, mut memory) = (Faces::open(bench, kept::caller(bench), [])?, Memory::default());
     for step in before {
         step.send(&faces, &mut memory)?;
@@ -109,7 +108,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let is_async = Conditions { is_async: true, ..Conditions::default() };
     let accepted = prepared.step.send_with(&prepared.faces, &mut prepared.memory, is_async)?;
     let Some(id) = accepted.body["execution_id"].as_str() else {
-        return Err(Stop::NotApplicable(format!("a valid call is not made: {}", accepted.shown())));
+        return Err(not_applicable(format!("a valid call is not made: {}", accepted.shown())));
     };
     thread::sleep(Duration::from_micros(kill.microseconds));
     let faces = prepared.faces.killed()?;

@@ -16,7 +16,7 @@ use crate::{
         outcome::RestAnswer,
         program::{self, Memory, Step},
     },
-    judgement::{Judgement, Stop, ensure, fail, not_shown},
+    judgement::{Judgement, Stop, ensure, fail, not_applicable, not_shown},
     launch,
     scene::View,
 };
@@ -63,9 +63,9 @@ fn of_limits(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     endpoint(bench, RestOperation::ToolExecute)?;
     let tried = program::operations(bench).filter(|tool| program::example(tool).is_some());
     let tried = tried.filter_map(|tool| Some((tool, limit(bench, tool.label())?)));
-    let (tool, limit) = tried.min_by_key(|(_, limit)| limit.calls).ok_or_else(|| {
-        Stop::NotApplicable("the contract has no limit for each session that can be tried".into())
-    })?;
+    let (tool, limit) = tried
+        .min_by_key(|(_, limit)| limit.calls)
+        .ok_or_else(|| not_applicable("the contract has no limit for each session that can be tried"))?;
     let name = format!("`{}`, {} calls", limit.name, limit.calls);
     Ok(vec![Case::new(name, tool.label())])
 }

@@ -15,7 +15,7 @@ use crate::{
         program::{self, Memory},
     },
     era::Era,
-    judgement::{Judgement, Stop, ensure},
+    judgement::{Judgement, Stop, ensure, not_applicable},
 };
 
 /// The most sessions that are opened.
@@ -119,14 +119,14 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
 /// "Not applicable", if it has none.
 pub(super) fn sessions(bench: &Bench<'_>) -> Result<&'static SessionsSpec, Stop> {
     let sessions = bench.subject.contract.sessions;
-    sessions.ok_or_else(|| Stop::NotApplicable("the contract has no sessions".into()))
+    sessions.ok_or_else(|| not_applicable("the contract has no sessions"))
 }
 
 fn one_more(bench: &Bench<'_>) -> Judgement {
     let most = sessions(bench)?.most;
     if most > MAX_SESSIONS {
         let why = format!("a caller may have {most} sessions, which are too many to open");
-        return Err(Stop::NotApplicable(why));
+        return Err(not_applicable(why));
     }
     let other = kept::stranger(bench)?;
     let faces = Faces::open(bench, kept::caller(bench), [])?;
@@ -194,8 +194,7 @@ pub(super) fn used(faces: &mut Faces<'_, '_>, id: &str, usage: Usage) -> Result<
     let within = Conditions { session: Some(id.to_owned()), ..Conditions::default() };
     let mut changing = program::operations(faces.bench).filter(|tool| tool.mutating);
     let step = changing.find_map(|tool| Some((tool, program::example(tool)?)));
-    let (tool, step) =
-        step.ok_or_else(|| Stop::NotApplicable("no changing tool has a valid example".into()))?;
+    let (tool, step) = step.ok_or_else(|| not_applicable("no changing tool has a valid example"))?;
     let is = match usage {
         Usage::CallOverMcp => {
             let outcome = faces.call(Face::Mcp, tool, step.arguments(), &within)?;

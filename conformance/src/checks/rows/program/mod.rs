@@ -24,7 +24,7 @@ pub(super) use self::step::{Call, Step};
 use super::basics::spec;
 use crate::{
     check::{Bench, Case},
-    judgement::Stop,
+    judgement::{Stop, nonempty},
     rows::requests,
 };
 
@@ -36,9 +36,7 @@ const MAX_ENTITIES: usize = 6;
 pub(super) fn cases(bench: &Bench<'_>, name: &str, many: usize) -> Result<Vec<Case>, Stop> {
     let operations = operation::all(bench)?;
     let created = operation::created(&operations);
-    if created.is_empty() {
-        return Err(Stop::NotApplicable("the server has no operation that creates a row".into()));
-    }
+    let created = nonempty(created, "the server has no operation that creates a row")?;
     let orgs = requests::orgs_of(bench.subject.contract).len().max(1);
     let cases = (1..=many).map(|number| {
         let mut dice = bench.dice(&format!("rows {name} {number}"));
