@@ -11,8 +11,7 @@ use tabellion_runtime::spec::EffectKind;
 
 use crate::{
     check::{Bench, Case},
-    judgement::{Judgement, Stop, ensure, fail, not_applicable, refused},
-    reply::Reply,
+    judgement::{Judgement, Stop, ensure, fail, not_applicable},
     request::With,
 };
 
@@ -99,12 +98,7 @@ pub(super) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
             let with = With { path: DOCUMENT, content: &texts[number % 2], target: "" };
             let call = bench.subject.request(EffectKind::Write, with);
             let call = call.ok_or_else(|| not_applicable("the server has no tool that writes"))?;
-            match client.make(&call)? {
-                Reply::Done(_) => {}
-                Reply::Refused(refusal) => {
-                    return Err(refused(format!("a write of {bytes} bytes"), &refusal));
-                }
-            }
+            client.make(&call)?.must(format!("a write of {bytes} bytes"))?;
             let found = fs::read(&path).unwrap_or_default();
             ensure(found == texts[number % 2].as_bytes(), || {
                 "the write was acknowledged, but the document does not contain what was written".into()

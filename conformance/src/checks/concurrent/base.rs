@@ -8,7 +8,7 @@ use crate::{
     check::{Bench, Case},
     client::Client,
     crowd::at_once,
-    judgement::{Judgement, Stop, ensure, not_applicable, refused},
+    judgement::{Judgement, Stop, ensure, not_applicable},
     reply::Reply,
     request::{Call, With},
     scene::Scene,
@@ -56,7 +56,7 @@ pub(super) fn shrink(case: &Case) -> Vec<Case> {
 pub(super) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let scene = bench.scene(&[(NOTE, "# Note\n\nfirst\n")])?;
     let mut client = scene.start()?;
-    let base = base(bench, &mut client, NOTE)?;
+    let base = base(bench, &mut client)?;
     match case.read()? {
         ConditionalWrite::Stale => judge_stale(bench, &scene, &mut client, &base),
         ConditionalWrite::Race(servers) => judge_race(bench, &scene, NOTE, &base, servers),
@@ -64,17 +64,11 @@ pub(super) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     }
 }
 
-/// Returns the base of a document's content, from the answer to a read.
-fn base(bench: &Bench<'_>, client: &mut Client<'_>, path: &str) -> Result<Value, Stop> {
-    let call = request(bench, EffectKind::Read, path, "")?;
-    match client.make(&call)? {
-        Reply::Done(done) => done
-            .meta
-            .get("tabellion/base")
-            .cloned()
-            .ok_or_else(|| not_applicable("the server does not return the base of its answers")),
-        Reply::Refused(refusal) => Err(refused("a read", &refusal)),
-    }
+/// Returns the base of the note's content, from the answer to a read.
+fn base(bench: &Bench<'_>, client: &mut Client<'_>) -> Result<Value, Stop> {
+    let done = client.make(&request(bench, EffectKind::Read, NOTE, "")?)?.must("a read")?;
+    let base = done.meta.get("tabellion/base").cloned();
+    base.ok_or_else(|| not_applicable("the server does not return the base of its answers"))
 }
 
 /// Returns the call of this kind.
@@ -102,7 +96,7 @@ fn judge_stale(bench: &Bench<'_>, scene: &Scene<'_>, client: &mut Client<'_>, st
         "a write was accepted although another client has changed the document since its base".into()
     })?;
     before.same(&settled::view(scene)?, "a refused write")?;
-    let fresh = base(bench, client, NOTE)?;
+    let fresh = base(bench, client)?;
     ensure(write(client, &third, &fresh)?.done().is_some(), || {
         "a write was refused although its base is the document's content".into()
     })
@@ -117,7 +111,7 @@ fn judge_race(bench: &Bench<'_>, scene: &Scene<'_>, path: &str, base: &Value, se
     // A server is ready once it has answered a call.
     let mut clients = clients?;
     for client in &mut clients {
-        self::base(bench, client, NOTE)?;
+        self::base(bench, client)?;
     }
     let work = |(mut client, call): (Client<'_>, Call)| write(&mut client, &call, base);
     let replies = at_once(clients.into_iter().zip(calls?).collect(), work)?;

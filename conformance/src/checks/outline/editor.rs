@@ -12,7 +12,7 @@ use tabellion_runtime::{
 use crate::{
     Subject,
     client::Client,
-    judgement::{Stop, fail, missing_tool, not_applicable, refused},
+    judgement::{Stop, fail, missing_tool, not_applicable},
     reply::Reply,
     request::put,
     scene::Scene,
@@ -104,12 +104,7 @@ impl<'a> Editor<'a> {
     pub(in crate::checks) fn list(&mut self) -> Result<Vec<Entry>, Stop> {
         let tool = self.subject.contract.operation(self.names.list);
         let tool = tool.ok_or_else(|| Stop::Harness("the contract has lost its listing tool".into()))?;
-        let response = match self.client.call(tool, &json!({}))? {
-            Reply::Done(done) => done.response,
-            Reply::Refused(refusal) => {
-                return Err(refused("listing the sections", &refusal));
-            }
-        };
+        let response = self.client.call(tool, &json!({}))?.must("listing the sections")?.response;
         let MemberNames { id, heading, position, entries, .. } = &self.names;
         let listed = response[entries].as_array();
         let listed = listed.ok_or_else(|| fail("the response has no list of sections"))?;
