@@ -21,7 +21,7 @@ use crate::{
     reply::Reply,
     rows::{
         RowsClient,
-        requests::{self, Said},
+        requests::{self, RequestContent},
     },
     scene::Scene,
 };
@@ -102,8 +102,12 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
         }
     }
     for tool in requests::own(bench.subject.contract, entity.name) {
-        let said = Said { org: rows.org.clone(), key: requests::key_of(entity, &row), ..Said::default() };
-        if let Some(request) = rows.request_by(tool, said)? {
+        let content = RequestContent {
+            org: rows.org.clone(),
+            key: requests::key_of(entity, &row),
+            ..RequestContent::default()
+        };
+        if let Some(request) = rows.request_by(tool, content)? {
             kept.not_in(&rows.send(&request)?, request.tool.label())?;
         }
     }

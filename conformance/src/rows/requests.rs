@@ -17,6 +17,15 @@ pub struct Request {
     pub operation: RowOperation,
     /// The entity.
     pub entity: &'static EntitySpec,
+    /// The content.
+    pub content: RequestContent,
+    /// The arguments.
+    pub arguments: Value,
+}
+
+/// The rows and fields that a request is about.
+#[derive(Debug, Clone, Default)]
+pub struct RequestContent {
     /// Key of the org, if there are orgs.
     pub org: Option<String>,
     /// Values of fields that name the row, or by which rows are listed; for a new row, values next to its data.
@@ -30,27 +39,6 @@ pub struct Request {
     /// Values of the members that select the rows of a list.
     pub filters: Row,
     /// The name that the call gives the caller's row, if the contract permits it.
-    pub caller: Option<String>,
-    /// The arguments.
-    pub arguments: Value,
-}
-
-/// The content of a request.
-#[derive(Debug, Clone, Default)]
-pub struct Said {
-    /// As [`Request::org`].
-    pub org: Option<String>,
-    /// As [`Request::key`].
-    pub key: Row,
-    /// As [`Request::data`].
-    pub data: Row,
-    /// As [`Request::limit`].
-    pub limit: Option<u64>,
-    /// As [`Request::after`].
-    pub after: Option<Value>,
-    /// As [`Request::filters`].
-    pub filters: Row,
-    /// As [`Request::caller`].
     pub caller: Option<String>,
 }
 
@@ -139,7 +127,7 @@ pub fn orgs_of(contract: &ContractSpec) -> Vec<String> {
 
 impl Request {
     /// Returns the request of an operation; `None` if the operation is not one on rows, or can't express that content.
-    pub fn new(contract: &ContractSpec, tool: &'static ToolSpec, said: Said) -> Option<Self> {
+    pub fn new(contract: &ContractSpec, tool: &'static ToolSpec, content: RequestContent) -> Option<Self> {
         let (spec, operation) = (contract.rows?, tool.rows?);
         let entity = spec.entity(operation.entity)?;
         let wire = tool.input.wire();
@@ -151,16 +139,16 @@ impl Request {
                 arguments.insert(name, (*value).into());
             }
         }
-        if let (Some(of), Some(org)) = (spec.org, &said.org) {
+        if let (Some(of), Some(org)) = (spec.org, &content.org) {
             match of.argument.filter(|member| takes(member)) {
                 Some(member) => drop(arguments.insert(member.to_owned(), org.as_str().into())),
                 None if org == of.default => {}
                 None => return None,
             }
         }
-        let mut data = said.data.clone();
+        let mut data = content.data.clone();
         for (member, field) in operation.arguments {
-            let value = said.key.get(*field).cloned();
+            let value = content.key.get(*field).cloned();
             let value =
                 value.or_else(|| (operation.action == Action::Create).then(|| data.shift_remove(*field))?);
             if let Some(value) = value {
@@ -169,7 +157,7 @@ impl Request {
         }
         if operation.key_in_data && !matches!(operation.action, Action::Create | Action::List) {
             for name in entity.key {
-                let value = said.key.get(*name).cloned();
+                let value = content.key.get(*name).cloned();
                 if let Some(value) = value {
                     data.entry(*name).or_insert(value);
                 }
@@ -180,11 +168,11 @@ impl Request {
             Some(member) if has_data => drop(arguments.insert(member.to_owned(), data.into())),
             _ => arguments.extend(data),
         }
-        let mut filters = said.filters.clone();
-        if let Some(limit) = said.limit {
+        let mut filters = content.filters.clone();
+        if let Some(limit) = content.limit {
             filters.insert(operation.limit?.to_owned(), limit.into());
         }
-        if let Some(after) = &said.after {
+        if let Some(after) = &content.after {
             filters.insert(operation.after?.to_owned(), after.clone());
         }
         match operation.filters_in {
@@ -200,19 +188,7 @@ impl Request {
                 arguments.entry(name).or_insert_with(|| value.clone());
             }
         }
-        Some(Self {
-            tool,
-            operation,
-            entity,
-            org: said.org,
-            key: said.key,
-            data: said.data,
-            limit: said.limit,
-            after: said.after,
-            filters: said.filters,
-            caller: said.caller,
-            arguments: arguments.into(),
-        })
+        Some(Self { tool, operation, entity, content, arguments: arguments.into() })
     }
 
     /// Returns the caller's part of the request's `_meta`.
@@ -221,7 +197,7 @@ impl Request {
             let caller = contract.rows?.caller?;
             let fields = contract.provenance?.fields;
             let field = fields.iter().find(|field| Some(field.name) == caller.provenance)?;
-            Some(((*field.keys.first()?).to_owned(), self.caller.clone()?.into()))
+            Some(((*field.keys.first()?).to_owned(), self.content.caller.clone()?.into()))
         };
         named().into_iter().collect()
     }

@@ -78,8 +78,7 @@ fn update(rows: &mut RowsClient<'_>, entity: &'static EntitySpec, row: &Row) -> 
     let field =
         client::settable(entity).find(|field| !matches!(field.kind, FieldType::Ref(_) | FieldType::Boolean));
     let field = field.ok_or_else(|| not_applicable("no field can be updated"))?;
-    let set = Row::from_iter([(field.name.to_owned(), rows.other_value(field, row)?)]);
-    rows.request(entity, Action::Update, requests::key_of(entity, row), set)
+    rows.update(entity, row, field)
 }
 
 fn judge_base(bench: &Bench<'_>, case: &Case) -> Judgement {

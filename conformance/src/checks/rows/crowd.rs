@@ -139,8 +139,7 @@ fn work<'a>(
         if number % 3 == 1
             && let Some(field) = field.filter(|_| rows.has(entity, Action::Update))
         {
-            let set = Row::from_iter([(field.name.to_owned(), rows.other_value(field, &row)?)]);
-            let request = rows.request(entity, Action::Update, key.clone(), set)?;
+            let request = rows.update(entity, &row, field)?;
             if let Reply::Done(done) = rows.send(&request)? {
                 changes += 1;
                 row = request.row(&done.response).cloned().unwrap_or_default();

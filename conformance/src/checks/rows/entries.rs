@@ -14,7 +14,7 @@ use crate::{
     reply::Reply,
     rows::{
         Request, RowsClient, client,
-        requests::{self, Said},
+        requests::{self, RequestContent},
     },
     scene::Scene,
 };
@@ -65,14 +65,12 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let key = requests::key_of(entity, &row);
     let settable = client::settable(entity).next();
     if let Some(field) = settable.filter(|_| rows.has(entity, Action::Update)) {
-        let value = rows.other_value(field, &row)?;
-        let set = Row::from_iter([(field.name.to_owned(), value)]);
-        let request = rows.request(entity, Action::Update, key.clone(), set)?;
+        let request = rows.update(entity, &row, field)?;
         one_change(&scene, &mut rows, &request)?;
     }
     for tool in requests::own(bench.subject.contract, entity.name) {
-        let said = Said { org: rows.org.clone(), key: key.clone(), ..Said::default() };
-        if let Some(request) = rows.request_by(tool, said)? {
+        let content = RequestContent { org: rows.org.clone(), key: key.clone(), ..RequestContent::default() };
+        if let Some(request) = rows.request_by(tool, content)? {
             one_change(&scene, &mut rows, &request)?;
         }
     }

@@ -36,7 +36,7 @@ pub(super) const CHECK: Check = Check {
         Ok(program::aimed(bench)?.into_iter().chain(random).collect())
     },
     shrink: program::shrink,
-    ..Check::must(|bench, case| judge(bench, case))
+    ..Check::must(judge)
 };
 
 /// The subject of judgement while a program runs.
@@ -177,7 +177,7 @@ impl Played<'_, '_> {
         let entity = request.entity;
         if request.operation.action == Action::Delete {
             let wrong = entity.key.iter().find(|name| {
-                let (named, answered) = (request.key.get(**name), done.response.get(**name));
+                let (named, answered) = (request.content.key.get(**name), done.response.get(**name));
                 named.is_some() && answered.is_some() && named != answered
             });
             return ensure(wrong.is_none(), || {
@@ -192,7 +192,7 @@ impl Played<'_, '_> {
         }
         let found = canonical_row(entity, found);
         let is_it = |row: &&Row| entity.key.iter().all(|name| row.get(*name) == found.get(*name));
-        let mut rows = self.model.visible(entity, request.org.as_deref());
+        let mut rows = self.model.visible(entity, request.content.org.as_deref());
         let Some(row) = rows.find(is_it).map(|row| self.model.answer(entity, row)) else {
             return Err(fail(format!(
                 "{what} was answered with the key of no row: {}",

@@ -18,12 +18,12 @@ use tabellion_runtime::{
 
 use super::{
     Request,
-    requests::{self, Said},
+    requests::{self, RequestContent},
 };
 use crate::{
     Subject,
     client::Client,
-    judgement::{Stop, fail, not_applicable, not_shown, refused},
+    judgement::{Stop, fail, not_applicable, not_shown},
     layout::DATA,
     ledger::rows::{Row, RowLedger, Tables},
     reply::{Reply, Success},
@@ -104,33 +104,33 @@ impl<'a> RowsClient<'a> {
         key: Row,
         data: Row,
     ) -> Result<Request, Stop> {
-        let said = Said {
+        let content = RequestContent {
             // Orgs are not in an org themselves.
             org: self.org.clone().filter(|_| entity.scope != Scope::Root),
             key,
             data,
-            ..Said::default()
+            ..RequestContent::default()
         };
-        self.request_of(entity, action, said)
-    }
-
-    /// Returns a request with this content.
-    ///
-    /// # Errors
-    /// If the server has no such operation, or the operation can't express it.
-    pub fn request_of(
-        &self,
-        entity: &'static EntitySpec,
-        action: Action,
-        said: Said,
-    ) -> Result<Request, Stop> {
-        let contract = self.subject.contract;
         let none = || {
             let action = format!("{action:?}").to_lowercase();
             not_applicable(format!("no operation can {action} the entity `{}` so", entity.name))
         };
-        let tool = requests::find(contract, entity.name, action).ok_or_else(none)?;
-        self.request_by(tool, said)?.ok_or_else(none)
+        let tool = requests::find(self.subject.contract, entity.name, action).ok_or_else(none)?;
+        self.request_by(tool, content)?.ok_or_else(none)
+    }
+
+    /// Returns an update that gives one field of a row another value.
+    ///
+    /// # Errors
+    /// As [`request`](Self::request); also if a row that the field refers to can't be created.
+    pub fn update(
+        &mut self,
+        entity: &'static EntitySpec,
+        row: &Row,
+        field: &'static FieldSpec,
+    ) -> Result<Request, Stop> {
+        let set = Row::from_iter([(field.name.to_owned(), self.other_value(field, row)?)]);
+        self.request(entity, Action::Update, requests::key_of(entity, row), set)
     }
 
     /// Returns a request of one of the operations on rows; `None` if it can't express the content, or the server does not
@@ -138,7 +138,11 @@ impl<'a> RowsClient<'a> {
     ///
     /// # Errors
     /// If the rows can't be read.
-    pub fn request_by(&self, tool: &'static ToolSpec, mut said: Said) -> Result<Option<Request>, Stop> {
+    pub fn request_by(
+        &self,
+        tool: &'static ToolSpec,
+        mut content: RequestContent,
+    ) -> Result<Option<Request>, Stop> {
         let contract = self.subject.contract;
         if !self.subject.adapter.has(tool, None) {
             return Ok(None);
@@ -148,14 +152,14 @@ impl<'a> RowsClient<'a> {
             && matches!(rows.action, Action::Get | Action::Update | Action::Delete)
         {
             for name in requests::required(tool) {
-                if !said.key.contains_key(name) {
-                    let row = self.row_of(entity, &said.key)?;
+                if !content.key.contains_key(name) {
+                    let row = self.row_of(entity, &content.key)?;
                     let value = row.and_then(|row| row.get(name).cloned());
-                    said.key.insert(name.to_owned(), value.unwrap_or_else(|| "no-such-row".into()));
+                    content.key.insert(name.to_owned(), value.unwrap_or_else(|| "no-such-row".into()));
                 }
             }
         }
-        Ok(Request::new(contract, tool, said))
+        Ok(Request::new(contract, tool, content))
     }
 
     /// Returns the row with this key from the disk: that of the org, else one of another.
@@ -200,12 +204,7 @@ impl<'a> RowsClient<'a> {
     /// # Errors
     /// If there is no answer, or the server refuses it.
     pub fn must(&mut self, request: &Request) -> Result<Success, Stop> {
-        match self.send(request)? {
-            Reply::Done(done) => Ok(done),
-            Reply::Refused(refusal) => {
-                Err(refused(format!("the valid call `{}`", request.arguments), &refusal))
-            }
-        }
+        self.send(request)?.must(format!("the valid call `{}`", request.arguments))
     }
 
     /// Returns the keys of the orgs that checks use.

@@ -14,14 +14,14 @@ use crate::{
 impl Model {
     /// Makes the change of a request; after an error, the model is of no use.
     pub(super) fn change(&mut self, request: &Request) -> Result<(), Refused> {
-        let (entity, org) = (request.entity, request.org.as_deref());
+        let (entity, org) = (request.entity, request.content.org.as_deref());
         match request.operation.action {
             Action::Create => {
                 let given = given(entity, request)?;
-                self.create(entity, org, request.caller.as_deref(), &given)
+                self.create(entity, org, request.content.caller.as_deref(), &given)
             }
             Action::Update => {
-                let mut data = named(entity, &request.data)?;
+                let mut data = named(entity, &request.content.data)?;
                 let at = self.find(entity, request).ok_or(Refused::NotThere)?;
                 if request.operation.key_in_data {
                     data.retain(|name, _| !entity.key.contains(&name.as_str()));
@@ -258,10 +258,10 @@ impl Model {
 
 /// Returns the values of a new row: its data, and the values next to them.
 fn given(entity: &'static EntitySpec, request: &Request) -> Result<Row, Refused> {
-    let mut given = named(entity, &request.data)?;
-    let org = request.org.as_deref().filter(|_| entity.scope == Scope::Root);
+    let mut given = named(entity, &request.content.data)?;
+    let org = request.content.org.as_deref().filter(|_| entity.scope == Scope::Root);
     let org = entity.key.first().zip(org).map(|(name, org)| ((*name).to_owned(), org.into()));
-    for (name, value) in request.key.clone().into_iter().chain(org) {
+    for (name, value) in request.content.key.clone().into_iter().chain(org) {
         match given.insert(name.clone(), value.clone()) {
             Some(other) if other != value => return Err(Refused::Field(name)),
             _ => {}

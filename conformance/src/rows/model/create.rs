@@ -180,11 +180,8 @@ impl Model {
         let key = row.get(copy.reference).filter(|key| !key.is_null());
         let Some(key) = key else { return Ok(Value::Null) };
         let org = entity.org_field().and_then(|name| row.get(name));
-        let to = match entity.field(copy.reference).map(|field| field.kind) {
-            Some(FieldType::Ref(reference)) => self.entity(reference.to),
-            _ => None,
-        };
-        let target = self.by_key(to.ok_or_else(wrong)?, org.and_then(Value::as_str), key);
+        let to = self.target(entity, copy.reference).ok_or_else(wrong)?;
+        let target = self.by_key(to, org.and_then(Value::as_str), key);
         let target = target.ok_or_else(wrong)?;
         Ok(target.get(copy.field).cloned().unwrap_or_default())
     }

@@ -22,9 +22,9 @@ pub struct Page {
 
 impl Model {
     pub(super) fn list(&self, request: &Request) -> Outcome {
-        let (entity, org, operation) = (request.entity, request.org.as_deref(), &request.operation);
+        let (entity, org, operation) = (request.entity, request.content.org.as_deref(), &request.operation);
         let is_wildcard = |value: &Value| operation.wildcard.is_some_and(|wildcard| *value == wildcard);
-        let by: Vec<_> = request.key.iter().filter(|(_, value)| !is_wildcard(value)).collect();
+        let by: Vec<_> = request.content.key.iter().filter(|(_, value)| !is_wildcard(value)).collect();
         let orgs = self.spec.org.and_then(|of| self.entity(of.entity));
         let is_of_org = entity.org_field().is_some() || (entity.scope == Scope::Root && org.is_some());
         let orgs = orgs.filter(|_| is_of_org);
@@ -35,7 +35,7 @@ impl Model {
             return Outcome::NothingOrRefused;
         }
         for filter in operation.filters {
-            match request.filters.get(filter.member).filter(|value| !value.is_null()) {
+            match request.content.filters.get(filter.member).filter(|value| !value.is_null()) {
                 Some(value) if !can_filter(entity, filter.by, value) => {
                     return Outcome::Refused(Refused::Field(filter.member.to_owned()));
                 }
@@ -46,7 +46,7 @@ impl Model {
             }
         }
         let is_meant = |row: &&Row| {
-            let passes = |filter: &ListFilter| match request.filters.get(filter.member) {
+            let passes = |filter: &ListFilter| match request.content.filters.get(filter.member) {
                 None | Some(Value::Null) => true,
                 Some(value) => passes(entity, filter.by, value, row),
             };
@@ -57,11 +57,11 @@ impl Model {
         rows.sort_by(|one, other| order(entity, one, other));
         let total = rows.len();
         let (default, max) = operation.limits;
-        let limit = request.limit.unwrap_or(default);
+        let limit = request.content.limit.unwrap_or(default);
         if !(1..=max).contains(&limit) {
             return Outcome::Refused(Refused::Field(operation.limit.unwrap_or_default().to_owned()));
         }
-        if let Some(after) = &request.after {
+        if let Some(after) = &request.content.after {
             match operation.after_by {
                 // A value that no row has continues an order of its own.
                 Some(name) if entity.order == [name] => {

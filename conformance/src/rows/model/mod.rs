@@ -96,7 +96,7 @@ impl Model {
         match request.operation.action {
             Action::Get => match self.find(entity, request) {
                 Some(at) => Outcome::Row(self.answer(entity, &self.rows[entity.name][at])),
-                None if request.key.is_empty() && !request.operation.key_in_data => {
+                None if request.content.key.is_empty() && !request.operation.key_in_data => {
                     Outcome::Refused(Refused::Field(entity.key[0].to_owned()))
                 }
                 None => Outcome::Refused(Refused::NotThere),
@@ -118,8 +118,7 @@ impl Model {
         entity: &'static EntitySpec,
         org: Option<&'a str>,
     ) -> impl Iterator<Item = &'a Row> + Clone {
-        let all = self.rows.get(entity.name).into_iter().flatten();
-        all.filter(move |row| is_of(entity, row, org))
+        self.all(entity).iter().filter(move |row| is_of(entity, row, org))
     }
 
     /// Returns all rows of an entity.
@@ -134,11 +133,7 @@ impl Model {
         let org = entity.org_field().and_then(|name| row.get(name));
         for added in entity.adds {
             let key = row.get(added.reference).filter(|key| !key.is_null());
-            let to = entity.field(added.reference).and_then(|field| match field.kind {
-                FieldType::Ref(reference) => self.entity(reference.to),
-                _ => None,
-            });
-            let other = to.zip(key);
+            let other = self.target(entity, added.reference).zip(key);
             let other = other.and_then(|(to, key)| self.by_key(to, org.and_then(Value::as_str), key));
             let value = other.and_then(|other| other.get(added.field)).cloned();
             answer.insert(added.name.to_owned(), value.unwrap_or_default());
@@ -148,12 +143,12 @@ impl Model {
 
     /// Returns the index of the row that a request names.
     fn find(&self, entity: &'static EntitySpec, request: &Request) -> Option<usize> {
-        let org = request.org.as_deref();
-        let mut by = request.key.clone();
+        let org = request.content.org.as_deref();
+        let mut by = request.content.key.clone();
         // Data that have the row's key name it, too.
         if request.operation.key_in_data {
             for name in entity.key {
-                let given = request.data.get(*name).unwrap_or(&Value::Null);
+                let given = request.content.data.get(*name).unwrap_or(&Value::Null);
                 if given.is_null() {
                     continue;
                 }
@@ -172,17 +167,15 @@ impl Model {
     /// Returns the row of a caller of an org with this key of one field.
     fn by_key(&self, entity: &'static EntitySpec, org: Option<&str>, key: &Value) -> Option<&Row> {
         let name = entity.key.first()?;
-        self.visible_in(entity, org).find(|row| row.get(*name) == Some(key))
+        self.all(entity).iter().find(|row| is_of(entity, row, org) && row.get(*name) == Some(key))
     }
 
-    fn visible_in<'a>(
-        &'a self,
-        entity: &'static EntitySpec,
-        org: Option<&str>,
-    ) -> impl Iterator<Item = &'a Row> {
-        let org = org.map(str::to_owned);
-        let all = self.rows.get(entity.name).into_iter().flatten();
-        all.filter(move |row| is_of(entity, row, org.as_deref()))
+    /// Returns the entity that a reference is to.
+    fn target(&self, entity: &EntitySpec, reference: &str) -> Option<&'static EntitySpec> {
+        match entity.field(reference)?.kind {
+            FieldType::Ref(reference) => self.entity(reference.to),
+            _ => None,
+        }
     }
 
     fn entity(&self, name: &str) -> Option<&'static EntitySpec> {

@@ -12,7 +12,7 @@ use tabellion_runtime::{
 };
 
 use super::*;
-use crate::rows::requests::Said;
+use crate::rows::requests::RequestContent;
 
 static ANY: Schema = Schema::plain("{}");
 
@@ -120,11 +120,13 @@ fn request(action: Action, entity: &str, org: &str, key: &Value, data: &Value) -
         .find(|tool| tool.rows.is_some_and(|it| it.action == action && it.entity == entity))
         .expect("an operation");
     let row = |value: &Value| value.as_object().cloned().unwrap_or_default();
-    let said = Said { org: Some(org.into()), key: row(key), data: row(data), ..Said::default() };
+    let content =
+        RequestContent { org: Some(org.into()), key: row(key), data: row(data), ..RequestContent::default() };
     // The schemas of these tools have no org.
     let mut request =
-        Request::new(&CONTRACT, tool, Said { org: Some("one".into()), ..said.clone() }).expect("a request");
-    request.org = said.org;
+        Request::new(&CONTRACT, tool, RequestContent { org: Some("one".into()), ..content.clone() })
+            .expect("a request");
+    request.content.org = content.org;
     request
 }
 
@@ -248,8 +250,8 @@ fn a_change_has_its_consequences() {
 fn rows_are_read_in_their_order_and_within_an_org() {
     let list = |org: &str, limit: Option<u64>, after: Option<&str>, key: Value| {
         let mut request = request(Action::List, "node", org, &key, &json!({}));
-        request.limit = limit;
-        request.after = after.map(Value::from);
+        request.content.limit = limit;
+        request.content.after = after.map(Value::from);
         match model().outcome(&CONTRACT, &request) {
             Outcome::Page(page) => {
                 let ids = page.items.iter().map(|row| row["id"].clone());

@@ -24,7 +24,7 @@ pub(super) const KEPT: Check = Check {
                and no row more. A memory that stores sentences about its own calls is full of them after a day.",
     cases: |bench| Ok(Mix { restarts: 1, ..Mix::ALL }.cases(bench, "kept", bench.pick(3, 20))),
     shrink: fewer_steps::<Step>,
-    ..Check::must(|bench, case| judge(bench, case))
+    ..Check::must(judge)
 };
 
 pub(super) const COUNTED: Check = Check {
@@ -43,7 +43,7 @@ pub(super) const COUNTED: Check = Check {
         Ok(mix.cases(bench, "counted", bench.pick(3, 20)))
     },
     shrink: fewer_steps::<Step>,
-    ..Check::must(|bench, case| judge(bench, case))
+    ..Check::must(judge)
 };
 
 pub(super) const RUNS: Check = Check {

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     ledger::rows::Row,
-    rows::{Model, Request, RowsClient, requests, requests::Said},
+    rows::{Model, Request, RowsClient, requests, requests::RequestContent},
 };
 
 impl Call {
@@ -24,7 +24,7 @@ impl Call {
         let place = NamedRows { rows, model, org: org.as_deref() };
         let tool = rows.tool(entity, self.action.action(), self.label.as_deref())?;
         let operation = tool.rows?;
-        let mut said = Said { org: org.clone(), ..Said::default() };
+        let mut said = RequestContent { org: org.clone(), ..RequestContent::default() };
         for (name, choice) in &self.set {
             let Some(field) = entity.field(name) else { continue };
             let is_taken = operation.arguments.iter().any(|(_, field)| field == name);
@@ -76,7 +76,7 @@ impl Call {
         place: &NamedRows<'_>,
         entity: &'static EntitySpec,
         tool: &ToolSpec,
-        said: &mut Said,
+        said: &mut RequestContent,
     ) {
         let arguments = tool.rows.map_or(&[][..], |rows| rows.arguments);
         let required = requests::required(tool);
@@ -112,7 +112,7 @@ impl Call {
         place: &NamedRows<'_>,
         entity: &'static EntitySpec,
         tool: &ToolSpec,
-        said: &mut Said,
+        said: &mut RequestContent,
     ) {
         let arguments = tool.rows.map_or(&[][..], |rows| rows.arguments);
         let required = requests::required(tool);

@@ -14,7 +14,7 @@ use tabellion_runtime::{
 use super::super::{Model, Outcome, Refused};
 use crate::{
     ledger::rows::{Row, Tables},
-    rows::{Request, client, made::Made, requests::Said},
+    rows::{Request, client, made::Made, requests::RequestContent},
 };
 
 /// The cases of the server, in the same workspace.
@@ -130,13 +130,15 @@ fn request(tool: &'static ToolSpec, arguments: &Value) -> Request {
         tool,
         operation,
         entity,
-        org: org.or(default),
-        key,
-        data: object(operation.data.and_then(|member| members.shift_remove(member))),
-        limit: limit.and_then(|limit| limit.as_u64()),
-        after,
-        filters,
-        caller: None,
+        content: RequestContent {
+            org: org.or(default),
+            key,
+            data: object(operation.data.and_then(|member| members.shift_remove(member))),
+            limit: limit.and_then(|limit| limit.as_u64()),
+            after,
+            filters,
+            caller: None,
+        },
         arguments: arguments.clone(),
     }
 }
@@ -251,8 +253,7 @@ fn a_request_says_what_it_was_made_of() {
         if rule(&case[2]).is_some() || arguments.get("org_id").is_none() {
             continue;
         }
-        let Request { org, key, data, limit, after, filters, caller, .. } = request(tool, &arguments);
-        let again = Said { org, key, data, limit, after, filters, caller };
+        let again = request(tool, &arguments).content;
         let made = Request::new(&CONTRACT, tool, again).expect("a request");
         // Data that may be left out can be empty.
         let mut made = made.arguments;
