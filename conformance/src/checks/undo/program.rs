@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::round::State;
 use crate::{
     check::{Bench, Case, Check, fewer_steps},
-    checks::outline::editor::{Editor, Entry},
-    judgement::{Judgement, Stop, ensure, ensure_accepted, fail},
+    checks::outline::editor::Editor,
+    judgement::{Judgement, Stop, ensure, ensure_accepted},
     layout::DOCUMENT,
     reply::Reply,
     scene::Scene,
@@ -87,9 +88,6 @@ fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
 
 const TEXT: &str = "# Plan\n\nIntro.\n\n## Scope\n\nAll of it.\n\n## Later\n\nNothing.\n";
 
-/// Bytes and sections of the document.
-type State = (Option<Vec<u8>>, Vec<Entry>);
-
 /// An edit, with the states before and after it.
 #[derive(Debug)]
 struct Edit {
@@ -114,7 +112,7 @@ impl Model {
             return ensure(!is_done, || format!("{when} {word} was accepted with nothing to {word}"));
         };
         let [from, to] = if undoes { [&edit.after, &edit.before] } else { [&edit.before, &edit.after] };
-        if before.0 == from.0 {
+        if before.bytes == from.bytes {
             ensure_accepted(reply, format!("{word} of the last edit"))?;
         }
         if !is_done {
@@ -122,7 +120,7 @@ impl Model {
             return Ok(());
         }
         if before == from {
-            same_state(to, after, when)?;
+            to.same(after, when)?;
         } else {
             let mut expected = line_counts(before);
             for (state, by) in [(from, -1), (to, 1)] {
@@ -147,28 +145,12 @@ impl Model {
 /// Returns the number of occurrences of each line of the document that is not blank. If an edit is taken back and other
 /// lines stay, these numbers can be computed without knowing the lines' positions.
 fn line_counts(state: &State) -> BTreeMap<&[u8], i64> {
-    let text = state.0.as_deref().unwrap_or_default();
+    let text = state.bytes.as_deref().unwrap_or_default();
     let mut counts = BTreeMap::new();
     for line in text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
         *counts.entry(line).or_default() += 1;
     }
     counts
-}
-
-fn read_state(scene: &Scene<'_>, editor: &mut Editor<'_>) -> Result<State, Stop> {
-    Ok((scene.read(DOCUMENT), editor.list()?))
-}
-
-fn same_state(expected: &State, found: &State, when: &str) -> Judgement {
-    if expected == found {
-        return Ok(());
-    }
-    let what = if expected.0 == found.0 {
-        format!("{when} the sections are {:?} instead of {:?}", found.1, expected.1)
-    } else {
-        format!("{when} the document has other bytes than expected")
-    };
-    Err(fail(what).showing(DOCUMENT, expected.0.as_deref(), found.0.as_deref()))
 }
 
 fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
@@ -215,9 +197,9 @@ fn call(
     step: Step,
     number: usize,
 ) -> Judgement {
-    let before = read_state(scene, editor)?;
+    let before = State::read(scene, editor)?;
     let old = settled::view(scene)?.library;
-    let ids = &before.1;
+    let ids = &before.list;
     let chosen = |at: usize| ids.get(at % ids.len().max(1)).map(|entry| entry.id.as_str());
     let text = format!("Text {number}.\n");
     let when = format!("after step {number}, {step:?},");
@@ -238,10 +220,10 @@ fn call(
         Step::Undo => editor.undo()?,
         _ => editor.redo()?,
     };
-    let after = read_state(scene, editor)?;
+    let after = State::read(scene, editor)?;
     let is_done = matches!(reply, Reply::Done(_));
     if !is_done {
-        same_state(&before, &after, &when)?;
+        before.same(&after, &when)?;
     }
     let new = settled::view(scene)?.library;
     if bench.subject.should_commit() {
@@ -272,9 +254,9 @@ fn judge_levels(bench: &Bench<'_>, case: &Case) -> Judgement {
     let levels: usize = case.read()?;
     let scene = bench.scene(&[(DOCUMENT, TEXT)])?;
     let mut editor = Editor::start(bench.subject, &scene)?;
-    let mut states = vec![read_state(&scene, &mut editor)?];
+    let mut states = vec![State::read(&scene, &mut editor)?];
     for level in 0..levels {
-        let ids = &states[level].1;
+        let ids = &states[level].list;
         let (count, last) = (ids.len(), ids[ids.len() - 1].id.clone());
         let reply = match level % 4 {
             0 | 1 => editor.insert(&format!("Level {level}"), "text\n", level % (count + 1))?,
@@ -282,27 +264,20 @@ fn judge_levels(bench: &Bench<'_>, case: &Case) -> Judgement {
             _ => editor.delete(&last)?,
         };
         ensure_accepted(&reply, format!("edit {level}"))?;
-        states.push(read_state(&scene, &mut editor)?);
+        states.push(State::read(&scene, &mut editor)?);
     }
     editor.client.close()?;
     editor = Editor::start(bench.subject, &scene)?;
     for level in (0..levels).rev() {
         ensure_accepted(&editor.undo()?, format!("the undo of edit {level}"))?;
-        same_state(
-            &states[level],
-            &read_state(&scene, &mut editor)?,
-            &format!("after the undo of edit {level}"),
-        )?;
+        states[level].same(&State::read(&scene, &mut editor)?, &format!("after the undo of edit {level}"))?;
     }
     editor.client.close()?;
     editor = Editor::start(bench.subject, &scene)?;
     for level in 0..levels {
         ensure_accepted(&editor.redo()?, format!("the redo of edit {level}"))?;
-        same_state(
-            &states[level + 1],
-            &read_state(&scene, &mut editor)?,
-            &format!("after the redo of edit {level}"),
-        )?;
+        states[level + 1]
+            .same(&State::read(&scene, &mut editor)?, &format!("after the redo of edit {level}"))?;
     }
     Ok(())
 }

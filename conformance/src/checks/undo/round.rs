@@ -106,19 +106,18 @@ fn with_context(stop: Stop, what: &str, document: &Document) -> Stop {
 
 /// Bytes and sections of the document.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct State {
-    bytes: Option<Vec<u8>>,
-    list: Vec<Entry>,
+pub(super) struct State {
+    pub(super) bytes: Option<Vec<u8>>,
+    pub(super) list: Vec<Entry>,
 }
 
 impl State {
-    fn read(scene: &Scene<'_>, editor: &mut Editor<'_>) -> Result<Self, Stop> {
+    pub(super) fn read(scene: &Scene<'_>, editor: &mut Editor<'_>) -> Result<Self, Stop> {
         Ok(Self { bytes: scene.read(DOCUMENT), list: editor.list()? })
     }
 
-    fn same(&self, found: &Self, when: &str) -> Judgement {
-        let bytes = |state: &Self| state.bytes.clone();
-        ensure(bytes(self) == bytes(found), || format!("{when} the document has other bytes than expected"))
+    pub(super) fn same(&self, found: &Self, when: &str) -> Judgement {
+        ensure(self.bytes == found.bytes, || format!("{when} the document has other bytes than expected"))
             .map_err(|stop| stop.showing(DOCUMENT, self.bytes.as_deref(), found.bytes.as_deref()))?;
         ensure(self.list == found.list, || {
             format!("{when} the sections are {:?} instead of {:?}", found.list, self.list)
