@@ -55,12 +55,9 @@ pub fn open<'a>(bench: &Bench<'a>, scene: &Scene<'a>, role: Option<&RoleSpec>) -
         return Client::open(bench.subject, target, scene.library());
     }
     match launch.role_argument(role.name) {
-        Some(argument) => {
-            let target = scene.connect_by(|command| {
-                command.arg(argument);
-            })?;
-            Client::open(bench.subject, target, scene.library())
-        }
+        Some(argument) => scene.start_by(|command| {
+            command.arg(argument);
+        }),
         // Over a pipe, a client is an agent unless the operator specifies otherwise.
         None if role.kind == CallerKind::Agent => scene.start(),
         None => {

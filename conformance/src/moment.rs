@@ -104,11 +104,10 @@ impl Moment {
     /// # Errors
     /// The failure.
     pub fn same_around(&self, later: &Self) -> Judgement {
-        let change = difference(&self.view.around, &later.view.around);
-        ensure(change.is_none(), || {
-            let path = change.unwrap_or_default();
-            format!("`{path}`, which is outside of the library, changed")
-        })
+        match difference(&self.view.around, &later.view.around) {
+            Some(path) => Err(fail(format!("`{path}`, which is outside of the library, changed"))),
+            None => Ok(()),
+        }
     }
 
     /// Fails unless git's own files are equal in `later`.
@@ -116,11 +115,7 @@ impl Moment {
     /// # Errors
     /// The failure.
     pub fn same_git(&self, later: &Self) -> Judgement {
-        let change = difference(&self.git, &later.git);
-        ensure(change.is_none(), || {
-            let path = change.unwrap_or_default();
-            format!("`.git/{path}` changed")
-        })
+        self.same_in_git(later, |_| true)
     }
 
     /// Fails unless the hooks, the configuration and `info` are equal in `later`.
@@ -145,11 +140,10 @@ impl Moment {
             git.retain(|path, _| is_meant(path));
             git
         };
-        let change = difference(&meant(self), &meant(later));
-        ensure(change.is_none(), || {
-            let path = change.unwrap_or_default();
-            format!("`.git/{path}` changed")
-        })
+        match difference(&meant(self), &meant(later)) {
+            Some(path) => Err(fail(format!("`.git/{path}` changed"))),
+            None => Ok(()),
+        }
     }
 
     /// Fails unless the bytes, modes and timestamps of all documents except `apart` are equal in `later`.

@@ -147,12 +147,7 @@ impl<'a> Scene<'a> {
         trace: &Trace,
         documents: &[(&str, impl AsRef<[u8]>)],
     ) -> Result<Self, Stop> {
-        let memory = Path::new("/dev/shm");
-        if memory.is_dir() {
-            Self::new_in(memory, subject, trace, documents)
-        } else {
-            Self::new(subject, trace, documents)
-        }
+        Self::new_in(&memory(), subject, trace, documents)
     }
 
     /// Creates a folder for rows, in memory if the machine has such a folder. There is no library.
@@ -160,10 +155,7 @@ impl<'a> Scene<'a> {
     /// # Errors
     /// If the disk fails.
     pub fn of_rows(subject: &'a Subject, trace: &Trace) -> Result<Self, Stop> {
-        let memory = Path::new("/dev/shm");
-        let temporary = tempfile::env::temp_dir();
-        let parent = if memory.is_dir() { memory } else { &temporary };
-        let scene = Self::empty_in(parent, subject, trace, false)?;
+        let scene = Self::empty_in(&memory(), subject, trace, false)?;
         fs::create_dir_all(scene.library())?;
         Ok(scene)
     }
@@ -448,6 +440,26 @@ impl<'a> Scene<'a> {
         Client::open(self.subject, self.connect_at(root)?, root.to_owned())
     }
 
+    /// As [`start`](Self::start), but `change` can modify the command first.
+    ///
+    /// # Errors
+    /// If the server does not start or answer, or is external.
+    pub fn start_by(&self, change: impl FnOnce(&mut Command)) -> Result<Client<'a>, Stop> {
+        Client::open(self.subject, self.connect_by(change)?, self.library())
+    }
+
+    /// As [`start`](Self::start), but under a stepper.
+    ///
+    /// # Errors
+    /// If stepping is not supported on this machine, or the server does not start or answer.
+    pub fn start_stepped(&self, counting: Counting) -> Result<(Client<'a>, Stepper), Stop> {
+        self.trace.did("the server starts under the stepper");
+        let (launch, era) = (&self.subject.launch, self.subject.era);
+        let (mut target, stepper) = launch.start_stepped(&self.library(), era, counting)?;
+        target.trace = Some(self.trace.clone());
+        Ok((Client::open(self.subject, target, self.library())?, stepper))
+    }
+
     /// Starts a server over this library without sending a message.
     ///
     /// # Errors
@@ -465,18 +477,6 @@ impl<'a> Scene<'a> {
             return Err(not_ours());
         }
         self.connect_with(&self.library(), self.subject.era, change)
-    }
-
-    /// As [`connect`](Self::connect), but under a stepper.
-    ///
-    /// # Errors
-    /// If stepping is not supported on this machine, or the server does not start.
-    pub fn connect_stepped(&self, counting: Counting) -> Result<(Target, Stepper), Stop> {
-        self.trace.did("the server starts under the stepper");
-        let (launch, era) = (&self.subject.launch, self.subject.era);
-        let (mut target, stepper) = launch.start_stepped(&self.library(), era, counting)?;
-        target.trace = Some(self.trace.clone());
-        Ok((target, stepper))
     }
 
     /// As [`connect`](Self::connect), but in another era.
@@ -515,6 +515,12 @@ impl<'a> Scene<'a> {
         target.trace = Some(self.trace.clone());
         Ok(target)
     }
+}
+
+/// Returns a folder in memory, or else the temporary one.
+fn memory() -> PathBuf {
+    let memory = PathBuf::from("/dev/shm");
+    if memory.is_dir() { memory } else { tempfile::env::temp_dir() }
 }
 
 #[cfg(test)]

@@ -15,7 +15,6 @@ use super::rows::basics::{entity, has, spec};
 use crate::{
     bytes,
     check::{Bench, Case, Check},
-    client::Client,
     judgement::{Judgement, Stop, ensure, fail, nonempty},
     ledger::rows::Row,
     reply::Reply,
@@ -122,10 +121,9 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
 /// Starts a server with its standard error in a file.
 fn open<'a>(bench: &Bench<'a>, scene: &Scene<'a>, log: &Path) -> Result<RowsClient<'a>, Stop> {
     let file = fs::File::options().append(true).open(log)?;
-    let target = scene.connect_by(|command| {
+    let client = scene.start_by(|command| {
         command.stderr(file);
     })?;
-    let client = Client::open(bench.subject, target, scene.library())?;
     RowsClient::over(bench.subject, client)
 }
 

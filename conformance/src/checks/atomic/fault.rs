@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use super::{
     mutation::{
-        document, ensure_reply_matches, is_made, library_in_memory, make_successfully, next_mutation, start,
+        document, ensure_reply_matches, is_made, library_in_memory, make_successfully, next_mutation,
     },
     points::{FaultKind, Point},
 };
@@ -23,7 +23,7 @@ use crate::{
     request::Call,
     scene::Scene,
     settled::{self, Baseline},
-    stepper::{Effect, Stepper},
+    stepper::{Counting, Effect, Stepper},
 };
 
 /// Number of system calls before the fault in the trace.
@@ -36,7 +36,7 @@ pub(super) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let point: Point = case.read()?;
     let call = point.mutation.call(bench.subject)?;
     let scene = library_in_memory(bench)?;
-    let (mut client, stepper) = start(bench, &scene)?;
+    let (mut client, stepper) = scene.start_stepped(Counting::WhenArmed)?;
     point.mutation.prepare(bench.subject, &mut client)?;
     let before = Baseline::read(bench, &scene, &mut client)?;
 

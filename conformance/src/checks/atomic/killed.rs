@@ -72,7 +72,7 @@ pub(super) fn judge_kill(bench: &Bench<'_>, case: &Case) -> Judgement {
     let point: KillPoint = case.read()?;
     let call = point.mutation.call(bench.subject)?;
     let scene = library(bench)?;
-    let mut client = start(bench, &scene)?;
+    let mut client = start(&scene)?;
     point.mutation.prepare(bench.subject, &mut client)?;
     let before = Baseline::read(bench, &scene, &mut client)?;
     let id = client.post(call.tool, &call.arguments)?;
@@ -130,7 +130,7 @@ pub(super) fn restart_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
 pub(super) fn judge_restarts(bench: &Bench<'_>, case: &Case) -> Judgement {
     let mutations: Vec<Mutation> = case.read()?;
     let scene = library(bench)?;
-    let mut client = start(bench, &scene)?;
+    let mut client = start(&scene)?;
     let before = Baseline::read(bench, &scene, &mut client)?;
     let mut files = before.view.library.files.clone();
     for (number, mutation) in mutations.iter().enumerate() {
@@ -139,13 +139,13 @@ pub(super) fn judge_restarts(bench: &Bench<'_>, case: &Case) -> Judgement {
         kill(bench, &client)?;
         drop(client);
         copy_document(&mut files, &after, &call.path());
-        client = start_again(bench, || start(bench, &scene))?;
+        client = start_again(bench, || start(&scene))?;
         before.judge(bench, &scene, &mut client, &files, number + 1)?;
     }
     let last = settled::view(&scene)?;
     kill(bench, &client)?;
     drop(client);
-    let mut client = start_again(bench, || start(bench, &scene))?;
+    let mut client = start_again(bench, || start(&scene))?;
     before.judge(bench, &scene, &mut client, &files, mutations.len())?;
     ensure(settled::view(&scene)? == last, || {
         "a kill and a restart without a call changed the library".into()
@@ -153,9 +153,8 @@ pub(super) fn judge_restarts(bench: &Bench<'_>, case: &Case) -> Judgement {
 }
 
 /// Starts a server that can be killed, which an external one can't.
-fn start<'a>(bench: &Bench<'a>, scene: &Scene<'a>) -> Result<Client<'a>, Stop> {
-    let target = scene.connect_by(|_| ())?;
-    Client::open(bench.subject, target, scene.library())
+fn start<'a>(scene: &Scene<'a>) -> Result<Client<'a>, Stop> {
+    scene.start_by(|_| ())
 }
 
 /// Kills the server's process group.

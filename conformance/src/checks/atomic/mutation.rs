@@ -15,7 +15,6 @@ use crate::{
     request::{Call, With, with_effect},
     scene::Scene,
     semantics,
-    stepper::{Counting, Stepper},
 };
 
 /// Documents of every library; a contract's named files are added.
@@ -277,13 +276,4 @@ pub(super) fn ensure_reply_matches(reply: Option<&Reply>, is_made: bool) -> Judg
         }),
         None => Ok(()),
     }
-}
-
-/// Starts a server for `scene` that runs step by step.
-///
-/// # Errors
-/// If this machine does not support that, or the server does not start.
-pub(super) fn start<'a>(bench: &Bench<'a>, scene: &Scene<'a>) -> Result<(Client<'a>, Stepper), Stop> {
-    let (target, stepper) = scene.connect_stepped(Counting::WhenArmed)?;
-    Ok((Client::open(bench.subject, target, scene.library())?, stepper))
 }

@@ -4,12 +4,12 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::mutation::{self, Mutation, library_in_memory};
+use super::mutation::{Mutation, library_in_memory};
 use crate::{
     check::{Bench, Case},
     judgement::{Stop, not_shown},
     settled,
-    stepper::{Call, Effect, Errno, Fault},
+    stepper::{Call, Counting, Effect, Errno, Fault},
 };
 
 /// Maximum number of points of one mutation.
@@ -96,7 +96,7 @@ pub(super) fn cases(bench: &Bench<'_>, kinds: &[FaultKind]) -> Result<Vec<Case>,
 fn record(bench: &Bench<'_>, mutation: Mutation) -> Result<Vec<Call>, Stop> {
     let call = mutation.call(bench.subject)?;
     let scene = library_in_memory(bench)?;
-    let (mut client, stepper) = mutation::start(bench, &scene)?;
+    let (mut client, stepper) = scene.start_stepped(Counting::WhenArmed)?;
     mutation.prepare(bench.subject, &mut client)?;
     // A server may initialize something on its first call.
     settled::log(bench.subject, &mut client)?;

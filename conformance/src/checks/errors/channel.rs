@@ -160,12 +160,9 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let scene = said::scene(bench)?;
     let variable = bench.subject.contract.modes.and_then(|modes| modes.env);
     let mut client = match variable.filter(|_| kind == Kind::UnknownMode) {
-        Some(name) => {
-            let target = scene.connect_by(|command| {
-                command.env(name, "no-such-mode");
-            })?;
-            crate::client::Client::open(bench.subject, target, scene.library())?
-        }
+        Some(name) => scene.start_by(|command| {
+            command.env(name, "no-such-mode");
+        })?,
         None => scene.start()?,
     };
     for Wrong { name, arguments, meta } in calls(bench, kind) {

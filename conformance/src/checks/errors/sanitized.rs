@@ -15,7 +15,6 @@ use super::{
 use crate::{
     check::{Bench, Case, Check},
     checks::provenance::said,
-    client::Client,
     judgement::{Judgement, Stop, ensure, fail},
     launch::Reach,
     request,
@@ -235,8 +234,7 @@ fn spoil(path: &Path, damage: Damage) -> Result<(), Stop> {
 
 /// Makes a change while the disk is full or fails.
 fn disk(bench: &Bench<'_>, scene: &Scene<'_>, at: usize, is_full: bool) -> Judgement {
-    let (target, stepper) = scene.connect_stepped(Counting::WhenArmed)?;
-    let mut client = Client::open(bench.subject, target, scene.library())?;
+    let (mut client, stepper) = scene.start_stepped(Counting::WhenArmed)?;
     let (tool, arguments) = accepted(bench, &mut client)?;
     let leaks = leaks(scene)?;
     let errno = if is_full { Errno::ENOSPC } else { Errno::EIO };

@@ -116,9 +116,7 @@ impl<'a, 'b> Machines<'a, 'b> {
 
     /// Starts the server of the first machine so that it can be killed at a system call.
     pub(super) fn start_stepped(&self) -> Result<(Client<'a>, Stepper), Stop> {
-        let (target, stepper) = self.scene.connect_stepped(Counting::WhenArmed)?;
-        let client = Client::open(self.bench.subject, target, self.scene.library())?;
-        Ok((client, stepper))
+        self.scene.start_stepped(Counting::WhenArmed)
     }
 
     /// Returns an append that is not made yet.

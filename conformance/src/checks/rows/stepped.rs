@@ -13,7 +13,6 @@ use crate::{
         fault::reply_after_fault,
         points::{FaultKind, possible, spread, without_ids},
     },
-    client::Client,
     judgement::{Judgement, Stop, ensure, fail, nonempty, not_applicable, not_shown},
     ledger::rows::{Row, RowLedger},
     reply::Reply,
@@ -155,8 +154,7 @@ pub(super) fn start<'a>(
     scene: &Scene<'a>,
     counting: Counting,
 ) -> Result<(RowsClient<'a>, Stepper), Stop> {
-    let (target, stepper) = scene.connect_stepped(counting)?;
-    let client = Client::open(bench.subject, target, scene.library())?;
+    let (client, stepper) = scene.start_stepped(counting)?;
     Ok((RowsClient::over(bench.subject, client)?, stepper))
 }
 
