@@ -64,15 +64,10 @@ impl Adapter {
     /// Returns true if the server's call for this effect contains the whole new document, so that the client overwrites
     /// concurrent changes by others.
     pub fn sends_whole(&self, tool: &ToolSpec, effect: &Effect) -> bool {
-        match self {
-            Self::Native => false,
-            Self::Mapped(mapping) => {
-                let mapped = mapping.tool(tool);
-                let calls = [true, false].map(|exists| mapped?.call(Some(effect.kind), || exists).ok());
-                let mut holes = calls.into_iter().flatten().flat_map(|call| call.arguments.holes());
-                holes.any(|hole| *hole == hole::Hole::Content)
-            }
-        }
+        let mapped = self.mapped(tool);
+        let calls = [true, false].map(|exists| mapped?.call(Some(effect.kind), || exists).ok());
+        let mut holes = calls.into_iter().flatten().flat_map(|call| call.arguments.holes());
+        holes.any(|hole| *hole == hole::Hole::Content)
     }
 
     /// Returns the parameters of `tools/call` for this call; the library is at `root`.
@@ -131,31 +126,20 @@ impl Adapter {
 
     /// Returns the server's response in the contract's shape.
     pub fn reply(&self, tool: &ToolSpec, message: &Value) -> Reply {
-        match self {
-            Self::Native => native(message),
-            Self::Mapped(mapping) => match mapping.tool(tool) {
-                Some(mapped) => mapped.response.paged_reply(mapped.paging.as_ref(), message),
-                None => native(message),
-            },
+        match self.mapped(tool) {
+            Some(mapped) => mapped.response.paged_reply(mapped.paging.as_ref(), message),
+            None => native(message),
         }
     }
 
     /// Returns true if the adapter reads long documents page by page, and joins the pages.
     pub fn follows_pages(&self, tool: &ToolSpec) -> bool {
-        match self {
-            Self::Native => false,
-            Self::Mapped(mapping) => mapping.tool(tool).is_some_and(|mapped| mapped.paging.is_some()),
-        }
+        self.mapped(tool).is_some_and(|mapped| mapped.paging.is_some())
     }
 
     /// Returns true if the server has another call for a document that does not exist than for one that exists.
     pub fn depends_on_existence(&self, tool: &ToolSpec) -> bool {
-        match self {
-            Self::Native => false,
-            Self::Mapped(mapping) => {
-                mapping.tool(tool).is_some_and(|mapped| mapped.new.is_some() || mapped.existing.is_some())
-            }
-        }
+        self.mapped(tool).is_some_and(|mapped| mapped.new.is_some() || mapped.existing.is_some())
     }
 
     /// Returns the names of the server's tools that the adapter calls.
@@ -171,11 +155,14 @@ impl Adapter {
 
     /// Returns the mapped pointers of the contract's response for which the server's response has no value.
     pub fn missing(&self, tool: &ToolSpec, message: &Value) -> Vec<String> {
+        self.mapped(tool).map_or_else(Vec::new, |mapped| mapped.response.missing(message))
+    }
+
+    /// Returns the mapping of a tool, if the server has it under another name or in another shape.
+    fn mapped(&self, tool: &ToolSpec) -> Option<&MappedTool> {
         match self {
-            Self::Native => Vec::new(),
-            Self::Mapped(mapping) => {
-                mapping.tool(tool).map_or_else(Vec::new, |mapped| mapped.response.missing(message))
-            }
+            Self::Native => None,
+            Self::Mapped(mapping) => mapping.tool(tool),
         }
     }
 }
