@@ -88,8 +88,7 @@ impl Default for Options {
 pub fn run(subject: &Subject, options: &Options, observer: &dyn Observer) -> Report {
     let since = Instant::now();
     let mut reports = Vec::new();
-    let subject = Subject { era: options.eras.last().copied().unwrap_or(subject.era), ..subject.clone() };
-    let subject = &probe::observed(&subject);
+    let subject = &observed(subject, options);
     for (era, check) in plan(subject, options) {
         let is_over = options.time_budget.is_some_and(|budget| since.elapsed() >= budget);
         if options.leaves_rest && is_over {
@@ -108,10 +107,7 @@ pub fn run(subject: &Subject, options: &Options, observer: &dyn Observer) -> Rep
         observer.ends(&report);
         reports.push(report);
     }
-    Report {
-        not_run: not_run(subject, &reports),
-        ..Report::new(subject, options.profile, options.seed, reports, since.elapsed())
-    }
+    finished(subject, options, reports, since.elapsed())
 }
 
 /// Runs the checks of several subjects, each with its options, and returns their reports in the same order. `workers` checks run
@@ -133,12 +129,7 @@ pub fn run_all(runs: &[(Subject, Options)], workers: usize, observer: &dyn Obser
     let work = || {
         while let Some((run, order, era, check)) = next() {
             let (subject, options) = &runs[run];
-            let observed = started[run].subject.get_or_init(|| {
-                probe::observed(&Subject {
-                    era: options.eras.last().copied().unwrap_or(subject.era),
-                    ..subject.clone()
-                })
-            });
+            let observed = started[run].subject.get_or_init(|| observed(subject, options));
             let report = Runner {
                 subject: &Subject { era, ..observed.clone() },
                 options,
@@ -161,20 +152,23 @@ pub fn run_all(runs: &[(Subject, Options)], workers: usize, observer: &dyn Obser
     let finished = runs.iter().zip(started).map(|((subject, options), started)| {
         let mut reports = started.reports.into_inner().unwrap_or_else(PoisonError::into_inner);
         reports.sort_by_key(|(order, _)| *order);
-        let reports: Vec<_> = reports.into_iter().map(|(_, report)| report).collect();
-        let subject = started.subject.get().unwrap_or(subject);
-        Report {
-            not_run: not_run(subject, &reports),
-            ..Report::new(subject, options.profile, options.seed, reports, since.elapsed())
-        }
+        let reports = reports.into_iter().map(|(_, report)| report).collect();
+        finished(started.subject.get().unwrap_or(subject), options, reports, since.elapsed())
     });
     finished.collect()
 }
 
-/// Returns the checks of the subject's contract and transport without a result.
-fn not_run(subject: &Subject, done: &[CheckReport]) -> Vec<String> {
-    let left = checks::of_server(subject).filter(|check| !done.iter().any(|it| it.id == check.id));
-    left.map(|check| check.id.to_owned()).collect()
+/// Returns the subject with what the suite observes of it in the last of the eras.
+fn observed(subject: &Subject, options: &Options) -> Subject {
+    let era = options.eras.last().copied().unwrap_or(subject.era);
+    probe::observed(&Subject { era, ..subject.clone() })
+}
+
+/// Returns the report of a run. Checks of the subject's contract and transport without a result did not run.
+fn finished(subject: &Subject, options: &Options, reports: Vec<CheckReport>, took: Duration) -> Report {
+    let left = checks::of_server(subject).filter(|check| !reports.iter().any(|it| it.id == check.id));
+    let not_run = left.map(|check| check.id.to_owned()).collect();
+    Report { not_run, ..Report::new(subject, options.profile, options.seed, reports, took) }
 }
 
 /// Returns the checks to run, in order.
