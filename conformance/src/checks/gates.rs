@@ -28,7 +28,7 @@ pub(super) const CHECKS: &[Check] = &[
         explains: "Makes the call of each example of each clause, as a caller of the example's role, among the example's documents. The \
                    refusal must name exactly the clauses that the facts break, each with the contract's principle, issue, severity and \
                    advice. A clause that asks for a review refuses nothing, and the answer says that a review is required.",
-        cases: each_cases,
+        cases: |bench| cases_of(bench, |_| true),
         ..Check::must(each)
     },
     Check {
@@ -45,7 +45,7 @@ pub(super) const CHECKS: &[Check] = &[
         states: "The same facts always have the same outcome.",
         explains: "Makes the call of each example three times in one session and once more in another, with the members of the request in \
                    another order, and other documents in the library; the violations must be the same each time.",
-        cases: pure_cases,
+        cases: |bench| cases_of(bench, |attempt| attempt.documents.is_empty()),
         ..Check::must(pure)
     },
     Check {
@@ -54,7 +54,7 @@ pub(super) const CHECKS: &[Check] = &[
         states: "A call with violations changes nothing.",
         explains: "Makes the call of each breaking example of a clause that refuses, and compares the library, its history and the rows \
                    before and after, byte for byte.",
-        cases: written_cases,
+        cases: |bench| cases_of(bench, |attempt| !attempt.violated.is_empty()),
         ..Check::must(written)
     },
 ];
@@ -181,18 +181,6 @@ fn cases_of(bench: &Bench<'_>, has: fn(&Attempt) -> bool) -> Result<Vec<Case>, S
         Some(Case::new(name, &attempt))
     });
     Ok(all.collect())
-}
-
-fn each_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
-    cases_of(bench, |_| true)
-}
-
-fn pure_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
-    cases_of(bench, |attempt| attempt.documents.is_empty())
-}
-
-fn written_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
-    cases_of(bench, |attempt| !attempt.violated.is_empty())
 }
 
 /// Puts breaking examples of each operation together, in any role of theirs, and keeps the calls that violate the most.

@@ -24,7 +24,7 @@ pub(super) const NAMES: Check = Check {
                names in capitals or with an added path, extension or blank, and by all attacks on paths of the \
                table. Each call must be refused, whatever else the request contains, and no byte may change.",
     cases: name_cases,
-    shrink: one_name,
+    shrink: |case| each_alone(case, |targets: &mut TargetNames| &mut targets.names, |_, _| case.name.clone()),
     ..Check::must(names)
 };
 
@@ -91,11 +91,6 @@ fn name_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
         }
     }
     Ok(cases)
-}
-
-/// Returns a case for each name alone.
-fn one_name(case: &Case) -> Vec<Case> {
-    each_alone(case, |targets: &mut TargetNames| &mut targets.names, |_, _| case.name.clone())
 }
 
 fn names(bench: &Bench<'_>, case: &Case) -> Judgement {

@@ -26,7 +26,7 @@ pub(super) const ENVIRONMENT: Check = Check {
     explains: "Starts the server with `GIT_DIR`, `GIT_INDEX_FILE` and so on, which name another repository, as an \
                editor or a git hook does. Reads and changes must reach the library, its history and its index; the \
                other repository must be unchanged. `attacks/hostile.toml` has the variables.",
-    cases,
+    cases: |_| Ok(TRAPS.environment.iter().map(|it| Case::new(&it.id, &it.id)).collect()),
     ..Check::must(judge)
 };
 
@@ -35,11 +35,6 @@ const PATH: &str = "notes/plan.md";
 const KINDS: [EffectKind; 4] =
     [EffectKind::Read, EffectKind::Append, EffectKind::ReplaceSection, EffectKind::Write];
 const DOCUMENT: &str = "# Plan\n\n## Scope\n\nAll of it.\n";
-
-fn cases(_: &Bench<'_>) -> Result<Vec<Case>, Stop> {
-    let all = TRAPS.environment.iter();
-    Ok(all.map(|environment| Case::new(&environment.id, &environment.id)).collect())
-}
 
 fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let id: String = case.read()?;

@@ -22,15 +22,11 @@ pub(super) const CONFIG: Check = Check {
                filters, diffs, signatures, connections and so on. Sets each of them to a program that leaves a mark, \
                then calls every tool on a clean document, on one that a person has changed, and on a new one. No \
                program may have left its mark. `attacks/hostile.toml` has the configurations.",
-    cases,
+    cases: |_| Ok(TRAPS.config.iter().map(|config| Case::new(&config.id, &config.id)).collect()),
     ..Check::must(judge)
 };
 
 const DOCUMENT: &str = "# Plan\n\nIntro.\n\n## Scope\n\nAll of it.\n";
-
-fn cases(_: &Bench<'_>) -> Result<Vec<Case>, Stop> {
-    Ok(TRAPS.config.iter().map(|config| Case::new(&config.id, &config.id)).collect())
-}
 
 fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let id: String = case.read()?;

@@ -6,7 +6,7 @@ use tabellion_runtime::spec::EffectKind;
 use super::calls::DOCUMENTS;
 use crate::{
     check::{Bench, Case, Check},
-    judgement::{Judgement, Stop, ensure, not_applicable},
+    judgement::{Judgement, ensure, not_applicable},
     reply::Refusal,
     request::With,
     talk::Talk,
@@ -18,17 +18,13 @@ pub(super) const CHECK: Check = Check {
     states: "A write of a very long text is done or refused, and the next request is answered.",
     explains: "Writes a text of 4 MB (30 MB in the full profile) in one call. The server or its parser may refuse the \
                call, but must then change nothing, and must not die. Two popular servers do.",
-    cases,
+    cases: |bench| Ok(vec![case(bench.pick(4_000_000, 30_000_000))]),
     shrink,
     ..Check::must(judge)
 };
 
 const LINE: &str = "Sixty-four bytes of a text that goes on and on, line after line\n";
 const NEW: &str = "notes/large.md";
-
-fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
-    Ok(vec![case(bench.pick(4_000_000, 30_000_000))])
-}
 
 fn case(bytes: usize) -> Case {
     Case::new(format!("{bytes} bytes"), bytes)
