@@ -212,6 +212,12 @@ impl Request {
     }
 }
 
+/// Returns those of the named fields that `row` has.
+pub fn part_of(row: &Row, names: &[&str]) -> Row {
+    let value = |name: &&str| Some(((*name).to_owned(), row.get(*name)?.clone()));
+    names.iter().filter_map(value).collect()
+}
+
 /// Returns the fields that identify `row` within its org, with their values.
 pub fn key_of(entity: &EntitySpec, row: &Row) -> Row {
     let value = |name: &&str| ((*name).to_owned(), row.get(*name).cloned().unwrap_or_default());

@@ -83,8 +83,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
         let is_given = field.copy.is_none() && rows.has(other, Action::Create);
         if reference.on_delete != OnDelete::Restrict && is_given {
             let mut given = Row::from_iter([(field.name.to_owned(), key[entity.key[0]].clone())]);
-            let same = |name: &&str| Some(((*name).to_owned(), row.get(*name)?.clone()));
-            given.extend(reference.same.iter().filter_map(same));
+            given.extend(requests::part_of(&row, reference.same));
             rows.create(other, given)?;
         }
     }

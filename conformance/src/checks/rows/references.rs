@@ -166,8 +166,7 @@ impl References<'_, '_> {
             return Err(not_applicable("no two rows differ where both must agree"));
         }
         let key = other.get(to.key[0]).cloned().unwrap_or_default();
-        let same = |name: &&str| Some(((*name).to_owned(), row.get(*name)?.clone()));
-        let mut data = rows.complete(self.entity, self.reference.same.iter().filter_map(same).collect())?;
+        let mut data = rows.complete(self.entity, requests::part_of(&row, self.reference.same))?;
         data.extend(self.set(key.clone()));
         self.refused(rows, None, data, "a row elsewhere")?;
         if self.can_update() {
@@ -184,8 +183,7 @@ impl References<'_, '_> {
         let first = rows.create(self.entity, Row::new())?;
         let mut last = first.clone();
         for _ in 0..3 {
-            let same = |name: &&str| Some(((*name).to_owned(), last.get(*name)?.clone()));
-            let mut given: Row = self.reference.same.iter().filter_map(same).collect();
+            let mut given = requests::part_of(&last, self.reference.same);
             given.extend(self.set(last[name].clone()));
             last = rows.create(self.entity, given)?;
             self.refused(rows, Some(&first), self.set(last[name].clone()), "a row that leads back to it")?;

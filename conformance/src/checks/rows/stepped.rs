@@ -128,8 +128,7 @@ impl Mutation {
         for (other, field, reference) in rows.spec.referring(entity) {
             let is_given = field.copy.is_none() && rows.has(other, Action::Create);
             if reference.on_delete != OnDelete::Restrict && is_given {
-                let same = |name: &&str| Some(((*name).to_owned(), row.get(*name)?.clone()));
-                let mut given: Row = reference.same.iter().filter_map(same).collect();
+                let mut given = requests::part_of(&row, reference.same);
                 given.insert(field.name.to_owned(), key[entity.key[0]].clone());
                 for _ in 0..2 {
                     rows.create(other, given.clone())?;

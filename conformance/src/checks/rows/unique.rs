@@ -77,11 +77,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let names = fields(entity, of.unique);
     let unique = of.unique.map(|at| &entity.uniques[at]);
     let first = with_all(&mut rows, entity, names, unique)?;
-    let values = |row: &Row| -> Row {
-        let value = |name: &&str| Some(((*name).to_owned(), row.get(*name)?.clone()));
-        names.iter().filter_map(value).collect()
-    };
-    let taken = values(&first);
+    let taken = requests::part_of(&first, names);
     let folded: Vec<_> = unique.map_or(&[][..], |unique| unique.folded).to_vec();
     for values in [taken.clone(), swapped(&taken, &folded)] {
         let data = rows.complete(entity, values)?;
@@ -131,8 +127,7 @@ fn judge_mark(
     let beside = entity.field(mark).map_or(&[][..], |field| field.one_true_in);
     let mut given = Row::from_iter([(mark.to_owned(), true.into())]);
     let first = rows.create(entity, given.clone())?;
-    let same = |name: &&str| Some(((*name).to_owned(), first.get(*name)?.clone()));
-    given.extend(beside.iter().filter_map(same));
+    given.extend(requests::part_of(&first, beside));
     let second = rows.create(entity, given)?;
     let found = client::ledger(scene)?;
     for (row, expected) in [(&first, false), (&second, true)] {

@@ -44,10 +44,8 @@ impl RowsClient<'_> {
     /// If a row to refer to can't be created.
     pub fn other_value(&mut self, field: &'static FieldSpec, row: &Row) -> Result<Value, Stop> {
         if let FieldType::Ref(reference) = field.kind {
-            let same = |name: &&str| Some(((*name).to_owned(), row.get(*name)?.clone()));
-            let wanted = reference.same.iter().filter_map(same).collect();
             let to = self.entity(reference.to)?;
-            let target = self.target(to, wanted, 0)?;
+            let target = self.target(to, requests::part_of(row, reference.same), 0)?;
             return Ok(target.get(to.key[0]).cloned().unwrap_or_default());
         }
         let old = row.get(field.name).cloned().unwrap_or_default();
