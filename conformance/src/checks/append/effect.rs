@@ -9,8 +9,10 @@ use tabellion_runtime::{
 
 use crate::{
     Subject,
-    judgement::{Judgement, Stop, ensure, fail, missing_tool, nonempty},
+    check::Bench,
+    judgement::{Judgement, Stop, ensure, ensure_accepted, fail, missing_tool, nonempty},
     layout::DOCUMENT,
+    moment::Moment,
     reply::Reply,
     request::{self, Call, With, with_effect},
 };
@@ -127,6 +129,22 @@ pub(super) fn judge(call: &Call, before: Option<&[u8]>, after: Option<&[u8]>) ->
         }
     }
     Ok(())
+}
+
+/// Makes a call on a file of one entry: a valid one must append its own, and any other must be refused and change nothing.
+pub(super) fn judge_call(bench: &Bench<'_>, call: &Call, is_valid: bool, what: &str) -> Judgement {
+    let path = call.path();
+    let scene = bench.scene(&[(&*path, "{}\n")])?;
+    let mut client = scene.start()?;
+    let before = Moment::capture(&scene)?;
+    let reply = client.make(call)?;
+    if is_valid {
+        ensure_accepted(&reply, what)?;
+        judge(call, Some(b"{}\n"), scene.read(&path).as_deref())
+    } else {
+        ensure_refused(&reply, what)?;
+        before.same(&Moment::capture(&scene)?)
+    }
 }
 
 /// Strips a leading line ending; returns `None` if there is none.

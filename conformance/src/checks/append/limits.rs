@@ -6,13 +6,12 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::effect::{AppendEffect, appended_value, ensure_refused, judge as judge_appended};
+use super::effect::{AppendEffect, appended_value, judge_call};
 use crate::{
     Subject,
     check::{Bench, Case, Check},
     checks::policy,
-    judgement::{Judgement, Stop, ensure, ensure_accepted, fail, not_applicable},
-    moment::Moment,
+    judgement::{Judgement, Stop, ensure, fail, not_applicable},
     reply::Reply,
 };
 
@@ -104,19 +103,7 @@ fn content_of_size(subject: &Subject, size: &Size) -> Result<Value, Stop> {
 fn entries(bench: &Bench<'_>, case: &Case) -> Judgement {
     let size: Size = case.read()?;
     let call = size.effect.call(bench.subject, &content_of_size(bench.subject, &size)?)?;
-    let path = call.path();
-    let scene = bench.scene(&[(&*path, "{}\n")])?;
-    let mut client = scene.start()?;
-    let before = Moment::capture(&scene)?;
-    let reply = client.make(&call)?;
-    let what = format!("an entry of {} bytes", size.bytes);
-    if size.is_allowed {
-        ensure_accepted(&reply, &what)?;
-        judge_appended(&call, Some(b"{}\n"), scene.read(&path).as_deref())
-    } else {
-        ensure_refused(&reply, &what)?;
-        before.same(&Moment::capture(&scene)?)
-    }
+    judge_call(bench, &call, size.is_allowed, &format!("an entry of {} bytes", size.bytes))
 }
 
 fn read_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {

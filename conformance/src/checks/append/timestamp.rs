@@ -4,11 +4,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tabellion_runtime::ToolSpec;
 
-use super::effect::{AppendEffect, ensure_refused, judge as judge_appended};
+use super::effect::{AppendEffect, judge_call};
 use crate::{
     check::{Bench, Case, Check},
-    judgement::{Judgement, Stop, ensure_accepted},
-    moment::Moment,
+    judgement::{Judgement, Stop},
     request::put,
 };
 
@@ -115,21 +114,10 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
         Some(value) => put(&mut call.arguments, &timestamp.at, value.clone()),
         None => remove(&mut call.arguments, &timestamp.at),
     }
-    let path = call.path();
-    let scene = bench.scene(&[(&*path, "{}\n")])?;
-    let mut client = scene.start()?;
-    let before = Moment::capture(&scene)?;
-    let reply = client.make(&call)?;
     let what = timestamp
         .value
         .map_or("an entry without a timestamp".into(), |value| format!("{value} as a timestamp"));
-    if timestamp.is_valid {
-        ensure_accepted(&reply, &what)?;
-        judge_appended(&call, Some(b"{}\n"), scene.read(&path).as_deref())
-    } else {
-        ensure_refused(&reply, &what)?;
-        before.same(&Moment::capture(&scene)?)
-    }
+    judge_call(bench, &call, timestamp.is_valid, &what)
 }
 
 /// Removes the member that the JSON pointer `at` names.
