@@ -128,9 +128,20 @@ pub fn all() -> &'static [Attack] {
     &TABLE.attack
 }
 
-/// Returns the attack with this id.
-pub fn find(id: &str) -> Option<&'static Attack> {
-    all().iter().find(|attack| attack.id == id)
+/// Returns the attack with this id, and puts what it needs in the scene.
+///
+/// # Errors
+/// If a saved case names another attack, or the disk or git fails.
+pub fn set_up(id: &str, scene: &Scene<'_>) -> Result<&'static Attack, Stop> {
+    let attack = all().iter().find(|attack| attack.id == id);
+    let attack = attack.ok_or_else(|| Stop::Harness(format!("unknown attack `{id}`")))?;
+    for setup in &attack.setup {
+        setup.put(scene)?;
+    }
+    if attack.setup.iter().all(Setup::is_for_git) {
+        scene.commit_all("what an attack needs")?;
+    }
+    Ok(attack)
 }
 
 /// Returns `text` with the scene's folders and all repetitions filled in.
@@ -146,7 +157,7 @@ impl Setup {
     ///
     /// # Errors
     /// [`Stop::NotShown`] if the file system does not support it.
-    pub fn put(&self, scene: &Scene<'_>) -> Result<(), Stop> {
+    fn put(&self, scene: &Scene<'_>) -> Result<(), Stop> {
         let place = |at: &str| {
             let path = scene.path(at);
             fs::create_dir_all(path.parent().unwrap_or(Path::new("/")))?;
@@ -192,7 +203,7 @@ impl Setup {
     }
 
     /// Returns true if git can store it.
-    pub fn is_for_git(&self) -> bool {
+    fn is_for_git(&self) -> bool {
         matches!(self, Self::Link { .. } | Self::HardLink { .. } | Self::File { .. })
     }
 }
@@ -208,7 +219,7 @@ mod tests {
         let ids: HashSet<_> = all().iter().map(|attack| &attack.id).collect();
         assert_eq!(ids.len(), all().len());
         for attack in all() {
-            assert!(find(&attack.id).is_some() && !attack.why.is_empty(), "{}", attack.id);
+            assert!(!attack.why.is_empty(), "{}", attack.id);
         }
     }
 }

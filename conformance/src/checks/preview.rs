@@ -10,7 +10,7 @@ use tabellion_runtime::{
 };
 
 use crate::{
-    attacks::{self, Expected, Setup, placed},
+    attacks::{self, Expected, placed},
     bytes::Bytes,
     check::{Bench, Case, Check},
     documents::{CHANGES, on_section},
@@ -265,13 +265,7 @@ fn judge_refused_alike(bench: &Bench<'_>, case: &Case) -> Judgement {
             (path.clone(), target.clone())
         }
         Situation::Attack(id) => {
-            let attack = attacks::find(id).ok_or_else(|| Stop::Harness(format!("unknown attack `{id}`")))?;
-            for setup in &attack.setup {
-                setup.put(&scene)?;
-            }
-            if attack.setup.iter().all(Setup::is_for_git) {
-                scene.commit_all("what an attack needs")?;
-            }
+            let attack = attacks::set_up(id, &scene)?;
             (placed(&attack.path, &scene), "## Scope".to_owned())
         }
         Situation::Ignored => {

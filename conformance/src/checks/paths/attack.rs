@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use tabellion_runtime::{ToolSpec, spec::EffectKind};
 
 use crate::{
-    attacks::{self, Attack, Expected, Setup, placed},
+    attacks::{self, Attack, Expected, placed},
     check::{Bench, Case, Check, Severity},
     client::Client,
     judgement::{Judgement, Stop, ensure},
@@ -129,15 +129,8 @@ struct AttackCall {
 
 fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let attack_case: AttackCase = case.read()?;
-    let attack = attacks::find(&attack_case.attack);
-    let attack = attack.ok_or_else(|| Stop::Harness(format!("unknown attack `{}`", attack_case.attack)))?;
     let scene = bench.scene(&[("notes/plan.md", DOCUMENT), ("README.md", "# Library\n")])?;
-    for setup in &attack.setup {
-        setup.put(&scene)?;
-    }
-    if attack.setup.iter().all(Setup::is_for_git) {
-        scene.commit_all("what an attack needs")?;
-    }
+    let attack = attacks::set_up(&attack_case.attack, &scene)?;
     let path = placed(&attack.path, &scene);
     let mut calls = attack_calls(bench, attack, &path, &scene);
     if let Some(only) = attack_case.only {
