@@ -17,12 +17,11 @@ use tabellion_conformance::{
 };
 
 use super::{
-    Effort,
-    cases::{self, Case},
-    faults::{self, MountedLibrary, Report, at_once},
+    Effort, cases,
+    faults::{self, MountedLibrary, Tried, try_points},
     history, judge,
 };
-use crate::support::{Answer, Library, Outcome, Server, outcome};
+use crate::support::{Answer, Library, Outcome, Refusal, Server, outcome};
 
 pub(super) const CALLERS: usize = 3;
 /// Maximum number of times that the calls are made until they share a transaction.
@@ -59,10 +58,82 @@ fn call_with_keys(server: &mut Server, prefix: &str, tool: &str, arguments: [Val
     answers
 }
 
-struct Struck {
-    library: MountedLibrary,
-    answers: Answers,
-    calls: Vec<Call>,
+/// The result of a fault in three calls at once, on a library or on rows.
+pub(super) struct Struck<S> {
+    pub(super) store: S,
+    pub(super) answers: Answers,
+    pub(super) calls: Vec<Call>,
+}
+
+impl<S> Struck<S> {
+    /// Returns the problems of the answers, given for each call true if it was made. An error must be one of the disk.
+    pub(super) fn problems(
+        &self,
+        made: [bool; CALLERS],
+        is_of_disk: impl Fn(&Refusal) -> bool,
+    ) -> Vec<String> {
+        let is_once = self.calls.iter().any(|call| matches!(call.effect, Some(Effect::Fail(_))));
+        let mut problems = vec![];
+        for (caller, (answer, is_made)) in self.answers.iter().zip(made).enumerate() {
+            match answer {
+                Some(Ok(_)) if !is_made => problems.push(format!("{caller} was acknowledged, and is gone")),
+                Some(Err(refusal)) if !is_of_disk(refusal) => {
+                    problems.push(format!("{caller} has a wrong error: {refusal:?}"));
+                }
+                Some(Err(refusal)) if is_made && is_once => {
+                    problems.push(format!("{caller} was refused, and made: {refusal:?}"));
+                }
+                _ => {}
+            }
+        }
+        problems
+    }
+}
+
+/// Returns the problems of the answers to the same calls again, given for each call true if it had been made.
+pub(super) fn problems_of_repetition(answers: Answers, made: [bool; CALLERS]) -> Vec<String> {
+    let mut problems = vec![];
+    for (caller, (answer, is_made)) in answers.into_iter().zip(made).enumerate() {
+        match answer {
+            Some(Ok(answer)) => {
+                let is_replayed = answer.meta.get("tabellion/replayed") == Some(&json!(true));
+                if is_replayed != is_made {
+                    problems.push(format!("{caller} again was replayed: {is_replayed}, of {is_made}"));
+                }
+            }
+            other => problems.push(format!("{caller} again: {other:?}")),
+        }
+    }
+    problems
+}
+
+/// Tries faults of three calls at once. `strike` makes the calls under the stepper; it returns `None`, with a message, if that is not
+/// possible. `first` returns the number of the first system call to try; `None` if the calls do not share a transaction.
+pub(super) fn sweep<S>(
+    what: &str,
+    strike: impl Fn(Option<Fault>) -> Option<Struck<S>> + Sync,
+    first: impl Fn(&[Call]) -> Option<usize>,
+    judge: impl Fn(&Struck<S>) -> Vec<String> + Sync,
+) {
+    // Without another change at the same time, a call is published alone: then the calls are repeated.
+    let undisturbed = (0..ATTEMPTS)
+        .map(|_| strike(None))
+        .find(|struck| struck.as_ref().is_none_or(|struck| first(&struck.calls).is_some()));
+    let Some(undisturbed) = undisturbed.expect("calls that share a transaction") else {
+        return;
+    };
+    assert!(undisturbed.answers.iter().all(|answer| matches!(answer, Some(Ok(_)))));
+    let first = first(&undisturbed.calls).expect("found above");
+    let effort = Effort::from_environment();
+    let all: Vec<_> = faults::each_of(&undisturbed.calls).filter(|fault| fault.at >= first).collect();
+    let some = (0..3).map(|number| all[effort.chance(number, all.len() as u64) as usize]);
+    try_points(what, effort, effort.choose(some, all.iter().copied()), |fault| {
+        // A batch that is divided differently may not reach the point.
+        let is_struck = |struck: &Struck<S>| struck.calls.iter().any(|call| call.effect.is_some());
+        let mut attempts = (0..ATTEMPTS).take_while(|_| !effort.is_over());
+        let struck = attempts.find_map(|_| strike(Some(fault)).filter(is_struck))?;
+        Some(Tried { case: "three at once", fault, problems: judge(&struck), calls: struck.calls })
+    });
 }
 
 fn path(caller: usize) -> String {
@@ -103,39 +174,16 @@ fn made(library: &MountedLibrary, problems: &mut Vec<String>) -> [bool; CALLERS]
 }
 
 /// Returns all problems after the fault.
-fn judge(struck: &Struck) -> Vec<String> {
-    let Struck { library, answers, calls } = struck;
-    let is_once = calls.iter().any(|call| matches!(call.effect, Some(Effect::Fail(_))));
+fn judge(struck: &Struck<MountedLibrary>) -> Vec<String> {
+    let library = &struck.store;
     let mut problems = vec![];
     let mut server = match faults::serve(library) {
         Ok(server) => server,
         Err(said) => return vec![format!("a new server does not start: {said}")],
     };
     let before = made(library, &mut problems);
-    for (caller, (answer, is_made)) in answers.iter().zip(before).enumerate() {
-        match answer {
-            Some(Ok(_)) if !is_made => problems.push(format!("{caller} was acknowledged, and is gone")),
-            Some(Err(refusal)) if refusal.name != "IO_ERROR" => {
-                problems.push(format!("{caller} has a wrong error: {refusal:?}"));
-            }
-            Some(Err(refusal)) if is_made && is_once => {
-                problems.push(format!("{caller} was refused, and made: {refusal:?}"));
-            }
-            _ => {}
-        }
-    }
-    for (caller, answer) in write(&mut server).into_iter().enumerate() {
-        let replayed = match answer {
-            Some(Ok(answer)) => answer.meta.get("tabellion/replayed") == Some(&json!(true)),
-            other => {
-                problems.push(format!("{caller} again: {other:?}"));
-                continue;
-            }
-        };
-        if replayed != before[caller] {
-            problems.push(format!("{caller} again was replayed: {replayed}"));
-        }
-    }
+    problems.extend(struck.problems(before, |refusal| refusal.name == "IO_ERROR"));
+    problems.extend(problems_of_repetition(write(&mut server), before));
     server.close();
     if made(library, &mut problems) != [true; CALLERS] {
         problems.push("not all are there at the end".into());
@@ -143,68 +191,33 @@ fn judge(struck: &Struck) -> Vec<String> {
     problems
 }
 
-/// The system calls of a batch, or of the work that it starts.
-struct Sweep {
-    name: &'static str,
-    /// Creates the library's state before the calls.
+/// Tries faults of three calls of one transaction, and of the work that they start, on a library that `prepare` has changed. `wait` waits
+/// for the end of that work.
+fn sweep_libraries(
+    what: &str,
     prepare: fn(&MountedLibrary),
-    /// Waits for the end of the work that the calls start.
     wait: fn(&Library, &Stepper),
-    /// Returns the number of the first system call to try, if there is one.
     first: fn(&[Call]) -> Option<usize>,
-    judge: fn(&Struck) -> Vec<String>,
-}
-
-impl Sweep {
-    fn run(self) {
-        let case = cases::all().swap_remove(0);
-        let template = MountedLibrary::empty(&case).expect("a library");
-        (case.prepare)(&template);
-        (self.prepare)(&template);
-        let first =
-            |struck: &Struck| (self.first)(&struck.calls).filter(|_| transactions(&struck.calls) == 1);
-        // Without another change at the same time, a call is published alone: then the calls are repeated.
-        let undisturbed = (0..ATTEMPTS)
-            .map(|_| self.strike(&case, &template, None))
-            .find(|struck| struck.as_ref().is_none_or(|struck| first(struck).is_some()));
-        let Some(undisturbed) = undisturbed.expect("calls that share a transaction") else {
-            return;
-        };
-        let is_made = |answer: &Option<_>| matches!(answer, Some(Ok(_)));
-        assert!(undisturbed.answers.iter().all(is_made));
-        let first = first(&undisturbed).expect("found above");
-        let effort = Effort::from_environment();
-        let all: Vec<_> = faults::each_of(&undisturbed.calls).filter(|fault| fault.at >= first).collect();
-        let some = (0..3).map(|number| all[effort.chance(number, all.len() as u64) as usize]);
-        let points: Vec<_> = effort.pick_with(|| some.collect(), || effort.shuffled(all.clone()));
-        let report = Report::of_all(self.name, points.len());
-        at_once(points, |fault| {
-            // A batch that is divided differently may not reach the point.
-            let is_struck = |struck: &Struck| struck.calls.iter().any(|call| call.effect.is_some());
-            let mut attempts = (0..ATTEMPTS).take_while(|_| !effort.is_over());
-            let struck = attempts.find_map(|_| self.strike(&case, &template, Some(fault)).filter(is_struck));
-            if let Some(struck) = struck {
-                report.add("three at once", fault, &struck.calls, (self.judge)(&struck));
-            }
-        });
-        report.finish(effort);
-    }
-
-    /// Makes the calls under the stepper; `None`, with a message, if that is not possible.
-    fn strike(&self, case: &Case, template: &MountedLibrary, fault: Option<Fault>) -> Option<Struck> {
-        let library = MountedLibrary::copy_of(template, case);
+    judge: fn(&Struck<MountedLibrary>) -> Vec<String>,
+) {
+    let case = cases::all().swap_remove(0);
+    let template = MountedLibrary::empty(&case).expect("a library");
+    (case.prepare)(&template);
+    prepare(&template);
+    let strike = |fault| {
+        let library = MountedLibrary::copy_of(&template, &case);
         let (mut server, stepper) = faults::step(&library, Counting::WhenArmed)?;
         stepper.arm(fault);
         let answers = server.as_mut().map(write).unwrap_or_default();
-        (self.wait)(&library, &stepper);
-        let calls = stepper.disarm();
-        Some(Struck { library, answers, calls })
-    }
+        wait(&library, &stepper);
+        Some(Struck { answers, calls: stepper.disarm(), store: library })
+    };
+    sweep(what, strike, |calls| first(calls).filter(|_| transactions(calls) == 1), judge);
 }
 
 #[test]
 fn a_fault_at_any_point_of_a_batch_keeps_each_of_its_commits_whole() {
-    Sweep { name: "batch of commits", prepare: |_| (), wait: |_, _| (), first: |_| Some(1), judge }.run();
+    sweep_libraries("batch of commits", |_| (), |_, _| (), |_| Some(1), judge);
 }
 
 /// Number of packs from which on they are gathered.
@@ -251,28 +264,25 @@ fn wait_for_gathering(library: &Library, stepper: &Stepper) {
 
 #[test]
 fn a_fault_at_any_point_of_gathering_loses_no_commit() {
-    Sweep {
-        name: "gathering",
-        prepare: |library| {
-            make_packs(library, "before", |library| packs(library, ".pack").len() == MANY_PACKS)
-        },
-        wait: wait_for_gathering,
-        first: |calls| {
+    sweep_libraries(
+        "gathering",
+        |library| make_packs(library, "before", |library| packs(library, ".pack").len() == MANY_PACKS),
+        wait_for_gathering,
+        |calls| {
             let is_gathering = |call: &Call| call.paths.iter().any(|path| path.ends_with(GATHERING));
             calls.iter().position(is_gathering).map(|index| index + 1)
         },
-        judge: |struck| {
+        |struck| {
             let mut problems = judge(struck);
             // Each server gathers after its first batch.
-            make_packs(&struck.library, "after", |library| {
+            make_packs(&struck.store, "after", |library| {
                 let packs = [".pack", ".idx"].map(|extension| packs(library, extension));
                 packs[0].len() < MANY_PACKS && packs[0] == packs[1]
             });
-            if made(&struck.library, &mut problems) != [true; CALLERS] {
+            if made(&struck.store, &mut problems) != [true; CALLERS] {
                 problems.push("not all are there after gathering".into());
             }
             problems
         },
-    }
-    .run();
+    );
 }

@@ -18,7 +18,7 @@ use tempfile::TempDir;
 use super::{
     Effort,
     disk::copy,
-    faults::{EFFECTS, Report, at_once, start_stepped},
+    faults::{Tried, each_of, start_stepped, try_points},
 };
 use crate::support::{Answer, Outcome, Server, TABELLION, ended, outcome};
 
@@ -115,26 +115,12 @@ fn a_fault_at_any_point_leaves_executions_and_commits_in_agreement() {
     assert!(matches!(answer, Some(Ok(_))), "{answer:?}");
     assert_eq!(judge(undisturbed.path(), answer.as_ref()), [""; 0]);
     let effort = Effort::from_environment();
-    let able = |at: usize| {
-        let of = calls[at - 1].name;
-        EFFECTS.into_iter().filter(move |effect| effect.is_of(of))
-    };
-    let all = (1..=calls.len()).flat_map(|at| able(at).map(move |effect| Fault { at, effect }));
-    let all: Vec<_> = all.collect();
     let kills = (1..=calls.len()).step_by(calls.len().div_ceil(FEW).max(1));
     let some = kills.map(|at| Fault { at, effect: Effect::Kill });
-    let points: Vec<_> = effort.pick_with(|| some.collect(), || effort.shuffled(all.clone()));
-    let report = Report::of_all("recorded call", points.len());
-    at_once(points, |fault| {
-        if effort.is_over() {
-            return;
-        }
+    try_points("recorded call", effort, effort.choose(some, each_of(&calls)), |fault| {
         let folder = copied();
-        let Some((answer, stepper)) = stepped(folder.path(), Some(fault)) else {
-            return;
-        };
-        let struck = stepper.disarm();
-        report.add("create", fault, &struck, judge(folder.path(), answer.as_ref()));
+        let (answer, stepper) = stepped(folder.path(), Some(fault))?;
+        let calls = stepper.disarm();
+        Some(Tried { case: "create", fault, calls, problems: judge(folder.path(), answer.as_ref()) })
     });
-    report.finish(effort);
 }

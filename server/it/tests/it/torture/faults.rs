@@ -29,7 +29,7 @@ use super::{
 };
 use crate::support::{Answer, Library, Outcome, Server};
 
-pub(super) const EFFECTS: [Effect; 5] = [
+const EFFECTS: [Effect; 5] = [
     Effect::Kill,
     Effect::Fail(Errno::ENOSPC),
     Effect::FailOn(Errno::ENOSPC),
@@ -85,17 +85,9 @@ fn a_fault_at_any_point_keeps_a_mutation_atomic() {
         let (at, effect) = (1 + chance(number, sweep.points), EFFECTS[number as usize % EFFECTS.len()]);
         (sweep, Fault { at, effect })
     });
-    let points: Vec<_> = effort.pick(some.collect(), effort.shuffled(all.collect()));
-    let report = Report::new("mutation");
-    at_once(points, |(sweep, fault)| {
-        if !effort.is_over()
-            && let Some(struck) = sweep.strike(fault)
-        {
-            let calls = struck.calls.clone();
-            report.add(sweep.case.name, fault, &calls, sweep.judge(struck));
-        }
+    try_points("mutation", effort, effort.choose(some, all), |(sweep, fault)| {
+        Some(sweep.tried(fault, sweep.strike(fault)?))
     });
-    report.finish(effort);
 }
 
 #[test]
@@ -118,22 +110,15 @@ fn a_fault_at_any_point_keeps_a_recovery_atomic() {
     let crashes: Vec<_> = kinds.into_inner().expect("no panic").into_values().collect();
     // Making the crashes takes long, and does not count in the time for the points.
     let effort = Effort::from_environment();
-    let report = Report::new("recovery");
     let all = (1..MAX_RECOVERY_CALLS).flat_map(|at| crashes.iter().map(move |crash| (crash, at)));
     let all = all.flat_map(|(crash, at)| EFFECTS.map(|effect| (crash, Fault { at, effect })));
     let some = (0..).zip(&crashes).map(|(number, crash)| {
         let effect = EFFECTS[number as usize % EFFECTS.len()];
         (crash, Fault { at: 4 + effort.chance(number, 6) as usize, effect })
     });
-    at_once(effort.pick(some.collect(), effort.shuffled(all.collect())), |((sweep, crashed), fault)| {
-        if !effort.is_over()
-            && let Some(struck) = sweep.strike_recovery(crashed, fault)
-        {
-            let calls = struck.calls.clone();
-            report.add(sweep.case.name, fault, &calls, sweep.judge(struck));
-        }
+    try_points("recovery", effort, effort.choose(some, all), |((sweep, crashed), fault)| {
+        Some(sweep.tried(fault, sweep.strike_recovery(crashed, fault)?))
     });
-    report.finish(effort);
 }
 
 /// Libraries in which a server died, by case and by leftovers.
@@ -258,6 +243,11 @@ impl Sweep {
         }
         left.sort();
         library.path(".git/tabellion/intent").exists().then_some((left, library))
+    }
+
+    fn tried(&self, fault: Fault, struck: FaultResult) -> Tried {
+        let calls = struck.calls.clone();
+        Tried { case: self.case.name, fault, calls, problems: self.judge(struck) }
     }
 
     /// Returns all problems after the fault.
@@ -445,57 +435,53 @@ impl MountedLibrary {
     }
 }
 
-/// The numbers of tried and of bad points for each case and effect.
-pub(super) struct Report {
-    of: &'static str,
-    /// The number of points, if it is known.
-    points: Option<usize>,
-    since: Instant,
-    found: Mutex<Findings>,
+/// A point that was reached, with the calls up to it and the problems after it.
+pub(super) struct Tried {
+    pub(super) case: &'static str,
+    pub(super) fault: Fault,
+    pub(super) calls: Vec<Call>,
+    pub(super) problems: Vec<String>,
 }
 
-#[derive(Default)]
-struct Findings {
-    points: BTreeMap<(&'static str, String), (usize, usize)>,
-    bad: String,
+impl Tried {
+    /// Returns the problems, if there are any, with the point and its calls.
+    fn report(&self) -> Option<String> {
+        let Self { case, fault: Fault { at, effect }, calls, problems } = self;
+        let calls: String = calls.iter().map(|call| format!("    {call}\n")).collect();
+        let problems = problems.join("\n  ");
+        (!problems.is_empty()).then(|| format!("{case}, {effect} at {at}:\n  {problems}\n{calls}"))
+    }
 }
 
-impl Report {
-    pub(super) fn new(of: &'static str) -> Self {
-        Self { of, points: None, since: Instant::now(), found: Mutex::default() }
-    }
-
-    /// As [`new`](Self::new), of a known number of points.
-    pub(super) fn of_all(of: &'static str, points: usize) -> Self {
-        Self { points: Some(points), ..Self::new(of) }
-    }
-
-    /// Adds the result of a fault: the calls up to it, and the problems that were found.
-    pub(super) fn add(&self, case: &'static str, fault: Fault, calls: &[Call], problems: Vec<String>) {
-        let calls: Vec<_> = calls.iter().map(|call| format!("    {call}\n")).collect();
-        let Fault { at, effect } = fault;
-        let mut found = self.found.lock().expect("no panic");
-        let (tried, bad) = found.points.entry((case, effect.to_string())).or_default();
-        *tried += 1;
-        if !problems.is_empty() {
-            *bad += 1;
-            let (problems, calls) = (problems.join("\n  "), calls.concat());
-            found.bad += &format!("{case}, {effect} at {at}:\n  {problems}\n{calls}");
+/// Tries these points of `what`, several concurrently, until the time is over; `try_point` returns `None` for a point that is not
+/// reached. Prints the results for each case and effect; fails if any point was bad.
+pub(super) fn try_points<P: Send>(
+    what: &str,
+    effort: Effort,
+    points: Vec<P>,
+    try_point: impl Fn(P) -> Option<Tried> + Sync,
+) {
+    let (since, chosen) = (Instant::now(), points.len());
+    let results = Mutex::new(BTreeMap::<_, Vec<_>>::new());
+    at_once(points, |point| {
+        if !effort.is_over()
+            && let Some(tried) = try_point(point)
+        {
+            let kind = (tried.case, tried.fault.effect.to_string());
+            results.lock().expect("no panic").entry(kind).or_default().push(tried.report());
         }
+    });
+    let results = results.into_inner().expect("no panic");
+    let tried: usize = results.values().map(Vec::len).sum();
+    let end = if effort.is_over() { ", when the time was over" } else { "" };
+    println!("{what}: {tried} of {chosen} points in {} s{end}", since.elapsed().as_secs());
+    let mut bad = String::new();
+    for ((case, effect), reports) in results {
+        let tried = reports.len();
+        let problems: Vec<_> = reports.into_iter().flatten().collect();
+        println!("  {case}, {effect}: {tried} points, {} bad", problems.len());
+        bad += &problems.concat();
     }
-
-    /// Prints the results; fails if any point was bad.
-    pub(super) fn finish(self, effort: Effort) {
-        let found = self.found.into_inner().expect("no panic");
-        let all: usize = found.points.values().map(|(tried, _)| tried).sum();
-        let seconds = self.since.elapsed().as_secs();
-        let end = if effort.is_over() { ", when the time was over" } else { "" };
-        let there_are = self.points.map_or_else(String::new, |points| format!(" of {points}"));
-        println!("{}: {all}{there_are} points in {seconds} s{end}", self.of);
-        for ((case, effect), (tried, bad)) in &found.points {
-            println!("  {case}, {effect}: {tried} points, {bad} bad");
-        }
-        assert!(found.bad.is_empty(), "{}", found.bad);
-        assert!(all > 0, "no point was tried");
-    }
+    assert!(bad.is_empty(), "{bad}");
+    assert!(tried > 0, "no point was tried");
 }

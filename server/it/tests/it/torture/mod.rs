@@ -69,9 +69,21 @@ impl Effort {
         if self.until.is_some() { long } else { short }
     }
 
-    /// As [`pick`](Self::pick), without making the other one.
-    pub(crate) fn pick_with<T>(self, short: impl FnOnce() -> T, long: impl FnOnce() -> T) -> T {
-        if self.until.is_some() { long() } else { short() }
+    /// Returns `some` in the short form, in the long form `all` in random order, so that a time limit does not always skip the same
+    /// items.
+    pub(crate) fn choose<T>(
+        self,
+        some: impl IntoIterator<Item = T>,
+        all: impl IntoIterator<Item = T>,
+    ) -> Vec<T> {
+        if self.until.is_none() {
+            return some.into_iter().collect();
+        }
+        let mut all: Vec<T> = all.into_iter().collect();
+        for at in (1..all.len()).rev() {
+            all.swap(at, self.chance(at as u64, at as u64 + 1) as usize);
+        }
+        all
     }
 
     /// Returns true if the long form's time is over; always false in the short form.
@@ -86,13 +98,5 @@ impl Effort {
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         (z ^ (z >> 31)) % below.max(1)
-    }
-
-    /// Returns `all` in random order, so that a time limit does not always skip the same items.
-    pub(crate) fn shuffled<T>(self, mut all: Vec<T>) -> Vec<T> {
-        for at in (1..all.len()).rev() {
-            all.swap(at, self.chance(at as u64, at as u64 + 1) as usize);
-        }
-        all
     }
 }

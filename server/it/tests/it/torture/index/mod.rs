@@ -12,7 +12,7 @@ use tabellion_conformance::stepper::Fault;
 use self::sweep::Sweep;
 use super::{
     Effort,
-    faults::{Report, at_once, each_of},
+    faults::{Tried, each_of, try_points},
 };
 
 /// Number of points of a case in the short form.
@@ -55,14 +55,8 @@ fn a_fault_at_any_point_of_a_run_loses_no_file() {
         }
         some
     };
-    let points = effort.pick_with(sampled, || effort.shuffled(all.clone()));
-    let report = Report::of_all("run of the index", all.len());
-    at_once(points, |(sweep, fault)| {
-        if !effort.is_over()
-            && let Some((calls, problems)) = sweep.strike(fault)
-        {
-            report.add(sweep.case.name, fault, &calls, problems);
-        }
+    try_points("run of the index", effort, effort.choose(sampled(), all.clone()), |(sweep, fault)| {
+        let (calls, problems) = sweep.strike(fault)?;
+        Some(Tried { case: sweep.case.name, fault, calls, problems })
     });
-    report.finish(effort);
 }

@@ -18,7 +18,7 @@ use self::{
 };
 use super::{
     Effort,
-    faults::{Report, at_once, each_of},
+    faults::{at_once, each_of, try_points},
 };
 
 #[test]
@@ -27,17 +27,9 @@ fn a_fault_at_any_point_keeps_rows_whole() {
     let effort = Effort::from_environment();
     let all = sweeps.iter().flat_map(|sweep| each_of(&sweep.calls).map(move |fault| (sweep, fault)));
     let some = (0..).zip(&sweeps).map(|(number, sweep)| (sweep, one_fault(effort, number, &sweep.calls)));
-    let points: Vec<_> = effort.pick_with(|| some.collect(), || effort.shuffled(all.collect()));
-    let report = Report::of_all("change of rows", points.len());
-    at_once(points, |(sweep, fault)| {
-        if !effort.is_over()
-            && let Some(struck) = sweep.strike(fault)
-        {
-            let calls = struck.calls.clone();
-            report.add(sweep.case.name, fault, &calls, sweep.judge(struck));
-        }
+    try_points("change of rows", effort, effort.choose(some, all), |(sweep, fault)| {
+        Some(sweep.tried(fault, sweep.strike(fault)?))
     });
-    report.finish(effort);
 }
 
 /// The start after a kill completes or undoes the interrupted change: it must also survive a fault.
@@ -52,7 +44,7 @@ fn a_fault_at_any_point_of_the_start_after_a_kill_keeps_rows_whole() {
     let some = (0..4).map(|number| kills[effort.chance(number, kills.len() as u64) as usize]);
     // Crashes count as one if the next server's calls after them are the same.
     let crashes = Mutex::new(BTreeMap::new());
-    at_once(effort.pick_with(|| some.collect(), || kills.clone()), |(sweep, at)| {
+    at_once(effort.choose(some, kills.iter().copied()), |(sweep, at)| {
         if let Some(crash) = sweep.crash(at) {
             crashes.lock().expect("no panic").entry(crash.kind()).or_insert(crash);
         }
@@ -60,19 +52,12 @@ fn a_fault_at_any_point_of_the_start_after_a_kill_keeps_rows_whole() {
     let crashes: Vec<Crash<'_>> = crashes.into_inner().expect("no panic").into_values().collect();
     let all = crashes.iter().flat_map(|crash| each_of(&crash.calls).map(move |fault| (crash, fault)));
     let some = (10..).zip(&crashes).map(|(number, crash)| (crash, one_fault(effort, number, &crash.calls)));
-    let points: Vec<_> = effort.pick_with(|| some.collect(), || effort.shuffled(all.collect()));
+    let points = effort.choose(some, all);
     // Making the crashes takes long, and does not count in the time for the points.
     let effort = Effort::from_environment();
-    let report = Report::of_all("start after a kill", points.len());
-    at_once(points, |(crash, fault)| {
-        if !effort.is_over()
-            && let Some(struck) = crash.strike(fault)
-        {
-            let calls = struck.calls.clone();
-            report.add(crash.sweep.case.name, fault, &calls, crash.sweep.judge(struck));
-        }
+    try_points("start after a kill", effort, points, |(crash, fault)| {
+        Some(crash.sweep.tried(fault, crash.strike(fault)?))
     });
-    report.finish(effort);
 }
 
 /// Returns one of the faults.

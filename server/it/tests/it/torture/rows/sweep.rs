@@ -17,7 +17,7 @@ use super::cases::{self, Case, Work};
 use crate::{
     data::{Data, Export},
     support::{Answer, Outcome, Server},
-    torture::faults::{call_with_one_key, start_stepped},
+    torture::faults::{Tried, call_with_one_key, start_stepped},
 };
 
 /// Time limit of a command.
@@ -48,7 +48,7 @@ pub(super) struct FaultResult {
     server: Option<Server>,
     /// Its answer, if there is one.
     answer: Option<Outcome<Answer>>,
-    pub(super) calls: Vec<Call>,
+    calls: Vec<Call>,
     /// True if a killed server may have made the change before.
     may_be_made: bool,
 }
@@ -180,8 +180,13 @@ impl Sweep {
         Some(FaultResult { data, server: server.filter(|_| !is_killed), answer, calls, may_be_made: false })
     }
 
+    pub(super) fn tried(&self, fault: Fault, struck: FaultResult) -> Tried {
+        let calls = struck.calls.clone();
+        Tried { case: self.case.name, fault, calls, problems: self.judge(struck) }
+    }
+
     /// Returns all problems after the fault.
-    pub(super) fn judge(&self, struck: FaultResult) -> Vec<String> {
+    fn judge(&self, struck: FaultResult) -> Vec<String> {
         let mut problems = vec![];
         let FaultResult { data, server, answer, calls, may_be_made } = struck;
         let is_once = calls.iter().any(|call| matches!(call.effect, Some(Effect::Fail(_))));
