@@ -40,6 +40,7 @@ pub mod documents;
 pub mod era;
 pub mod exit;
 pub mod generate;
+pub mod history;
 pub mod http;
 pub mod judgement;
 pub mod known;

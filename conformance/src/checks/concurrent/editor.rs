@@ -15,13 +15,11 @@ use rustix::fs::{CWD, RenameFlags, renameat_with};
 use serde::{Deserialize, Serialize};
 use tabellion_runtime::spec::EffectKind;
 
-use super::{
-    edits::{self, Edit},
-    history::{self, lines_with},
-};
+use super::edits::{self, Edit};
 use crate::{
     check::{Bench, Case},
     crowd::join,
+    history::{self, lines_with},
     judgement::{Judgement, Shows, Stop, ensure, fail},
     scene::Scene,
     settled,

@@ -4,11 +4,11 @@ use std::{collections::HashMap, path::Path};
 
 use tabellion_runtime::spec::EffectKind;
 
-use super::history::{self, lines_with};
 use crate::{
     Own, Subject,
     check::Bench,
     client::Client,
+    history::{self, lines_with},
     judgement::{Judgement, Shows, Stop, ensure, not_applicable, refused},
     reply::Reply,
     request::{Call, With},
@@ -198,7 +198,7 @@ pub(in crate::checks) fn ensure_in_history(
     if !bench.subject.should_commit() {
         return Ok(());
     }
-    let commits = history::commits(root, own)?;
+    let commits = history::commits(root, &own.except(&["HEAD"]))?;
     for edit in edits {
         let Edit { token, .. } = edit;
         let of = |commit: &&history::Commit| lines_with(token, commit.added.iter().map(String::as_str)) > 0;

@@ -10,12 +10,10 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::{
-    edits::{self, Edit},
-    history,
-};
+use super::edits::{self, Edit};
 use crate::{
     check::{Bench, Case},
+    history,
     judgement::{Judgement, Shows, Stop, ensure, fail},
     ledger::git,
     scene::Scene,
@@ -175,10 +173,10 @@ pub(super) fn git_with_retry(root: &Path, command: &[&str]) -> Judgement {
 /// Fails unless each commit of the person is in the history once and changes only the person's own document; or, if
 /// `takes_all`, also the server's.
 fn judge_person(scene: &Scene<'_>, times: usize, takes_all: bool) -> Judgement {
-    let commits = history::commits(&scene.library(), scene.own())?;
+    let commits = history::commits(&scene.library(), &scene.own().except(&["HEAD"]))?;
     for number in 0..times {
         let name = by_hand(number);
-        let mut of = commits.iter().filter(|commit| commit.message == name);
+        let mut of = commits.iter().filter(|commit| commit.message.lines().next() == Some(&*name));
         let (Some(commit), None) = (of.next(), of.next()) else {
             return Err(fail(format!("the person's commit {name} is not exactly once in HEAD's history")));
         };
@@ -200,7 +198,7 @@ fn judge_staged(scene: &Scene<'_>) -> Judgement {
     let staged = git(&root, &["show", &format!(":{STAGED}")]).map_err(lost)?;
     let file = fs::read_to_string(scene.path(STAGED))?;
     ensure(staged == file, || format!("the staged content of `{STAGED}` is not what the person staged"))?;
-    let commits = history::commits(&root, scene.own())?;
+    let commits = history::commits(&root, &scene.own().except(&["HEAD"]))?;
     let foreign = commits.iter().find(|commit| commit.paths.contains(STAGED));
     ensure(foreign.is_none(), || {
         let id = foreign.map(|commit| commit.id.clone()).unwrap_or_default();

@@ -8,7 +8,6 @@ pub(super) mod crowd;
 mod editor;
 pub(super) mod edits;
 mod git;
-pub(super) mod history;
 mod reads;
 mod switches;
 

@@ -10,12 +10,13 @@ use super::{
             kill,
             points::{spread, without_ids},
         },
-        concurrent::{edits::Edit, history::lines_with},
+        concurrent::edits::Edit,
     },
     machines::{LIST, Machines, within},
 };
 use crate::{
     check::{Bench, Case},
+    history::lines_with,
     judgement::{Judgement, Stop, ensure, not_shown},
     settled,
     stepper::{Effect, Fault},

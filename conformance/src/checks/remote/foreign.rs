@@ -4,12 +4,10 @@ use std::{fs, os::unix::fs::PermissionsExt};
 
 use serde::{Deserialize, Serialize};
 
-use super::{
-    super::concurrent::history::{lines_with, versions},
-    machines::{BRANCH, LIST, Machines},
-};
+use super::machines::{BRANCH, LIST, Machines};
 use crate::{
     check::{Bench, Case},
+    history::{lines_with, versions},
     judgement::{self, Judgement, Stop, ensure},
     ledger::git,
     reply::Reply,

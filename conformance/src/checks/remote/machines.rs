@@ -10,14 +10,12 @@ use std::{
 
 use tempfile::TempDir;
 
-use super::super::concurrent::{
-    edits::{self, Edit},
-    history::lines_with,
-};
+use super::super::concurrent::edits::{self, Edit};
 use crate::{
     Ledger,
     check::Bench,
     client::Client,
+    history::lines_with,
     judgement::{Judgement, Stop, ensure, fail, not_applicable, refused},
     launch::{SHARED, not_ours},
     ledger::git,

@@ -155,7 +155,7 @@ fn transactions(calls: &[Call]) -> usize {
 
 /// Returns for each call true if it has its commit. Adds a problem if documents and commits disagree.
 fn made(library: &MountedLibrary, problems: &mut Vec<String>) -> [bool; CALLERS] {
-    let commits = history::commits(library.root(), history::HERE);
+    let commits = history::commits(library.root(), &history::HERE);
     problems.extend(judge::faults_of_library(library, &commits));
     let untracked = ledger::git(library.root(), &["status", "--porcelain", "x"]).expect("git status");
     if !untracked.is_empty() {
@@ -163,7 +163,7 @@ fn made(library: &MountedLibrary, problems: &mut Vec<String>) -> [bool; CALLERS]
     }
     std::array::from_fn(|caller| {
         let key = format!("key-{caller}");
-        let of_key: Vec<_> = commits.iter().filter(|commit| commit.key() == Some(&*key)).collect();
+        let of_key: Vec<_> = commits.iter().filter(|commit| history::key(commit) == Some(&*key)).collect();
         let is_whole = of_key.iter().all(|commit| commit.paths.iter().eq([&path(caller)]));
         let text = std::fs::read_to_string(library.path(&path(caller))).ok();
         if of_key.len() > 1 || !is_whole || text.is_some_and(|text| text != format!("{caller}\n")) {

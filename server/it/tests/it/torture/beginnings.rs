@@ -48,7 +48,7 @@ fn many_servers_start_in_an_empty_folder() {
             let calls = clients.into_iter().map(|client| client.join().expect("a client"));
             calls.flatten().collect()
         });
-        let commits = history::commits(library.root(), history::HERE);
+        let commits = history::commits(library.root(), &history::HERE);
         let mut faults = judge::faults_of_library(&library, &commits);
         faults.extend(calls.iter().filter_map(|call| match &call.end {
             CallOutcome::Commit(_) => None,

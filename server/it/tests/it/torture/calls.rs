@@ -7,7 +7,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use super::history::Commit;
+use super::history::{self, Commit};
 use crate::support::{Answer, Outcome};
 
 /// The outcome of a call, as far as its client knows.
@@ -88,7 +88,7 @@ impl Call {
 
     /// Returns true if this call made `commit`.
     pub(super) fn made(&self, commit: &Commit) -> bool {
-        self.lines_in(&commit.added) > 0 || commit.key() == Some(&self.token)
+        self.lines_in(&commit.added) > 0 || history::key(commit) == Some(&self.token)
     }
 }
 
@@ -162,7 +162,7 @@ pub(super) fn faults_of_branch(
     let mut made: HashMap<&str, Vec<&Commit>> = HashMap::new();
     for commit in commits {
         let words = commit.added.iter().flat_map(|line| line.split_whitespace());
-        let marks: BTreeSet<&str> = words.chain(commit.key()).collect();
+        let marks: BTreeSet<&str> = words.chain(history::key(commit)).collect();
         for mark in marks {
             made.entry(mark).or_default().push(commit);
         }
@@ -193,7 +193,7 @@ pub(super) fn faults_of_branch(
             faults.push(format!("{} and {other} both replaced {base}", call.token));
         }
     }
-    let ours = commits.iter().filter(|commit| commit.trailer("Operation").is_some()).count();
+    let ours = commits.iter().filter(|commit| commit.trailer("Tabellion-Operation").is_some()).count();
     if ours != accounted {
         faults.push(format!("{ours} commits of ours, {accounted} of them a call's"));
     }

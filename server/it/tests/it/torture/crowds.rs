@@ -179,7 +179,7 @@ fn read_file(library: &Library, path: &str) -> Result<Option<Vec<u8>>, String> {
 fn judge(library: &Library, calls: &[Call]) {
     let calls = [calls, &last_change(library, LIST)].concat();
 
-    let commits = history::commits(library.root(), history::HERE);
+    let commits = history::commits(library.root(), &history::HERE);
     let texts = BTreeMap::from([(LIST.to_owned(), String::from_utf8(library.get(LIST)).expect("UTF-8"))]);
     let mut faults = calls::faults_of_branch(&calls, &commits, &texts);
     for call in &calls {
@@ -201,7 +201,7 @@ fn judge(library: &Library, calls: &[Call]) {
         };
         let owners: Vec<_> = commit.added.iter().chain(&commit.removed).filter_map(owner).collect();
         let foreign = |owner: &String| *owner != owners[0] && owner != "none";
-        if commit.trailer("Operation").is_some() && owners.iter().any(foreign) {
+        if commit.trailer("Tabellion-Operation").is_some() && owners.iter().any(foreign) {
             faults.push(format!("{} changes parts of {owners:?}", commit.id));
         }
     }
@@ -211,7 +211,7 @@ fn judge(library: &Library, calls: &[Call]) {
     faults.extend(judge::faults_of_library(library, &commits));
     assert!(faults.is_empty(), "{} faults:\n{}", faults.len(), faults.join("\n"));
 
-    let ours = commits.iter().filter(|commit| commit.trailer("Tool").is_some());
+    let ours = commits.iter().filter(|commit| commit.trailer("Tabellion-Tool").is_some());
     assert_eq!(commits.len(), ours.count() + 1, "all but the first commit are calls'");
     assert_eq!(library.ledger().status, "");
 }

@@ -215,8 +215,8 @@ fn is_in_the_way(error: &str) -> bool {
 }
 
 fn faults(library: &Library, calls: &[Call], person: &Person<'_>) -> Vec<String> {
-    let everywhere = history::commits(library.root(), history::ANYWHERE);
-    let here = history::commits(library.root(), history::HERE);
+    let everywhere = history::commits(library.root(), &history::ALL_REFERENCES);
+    let here = history::commits(library.root(), &history::HERE);
     let versions = judge::kept_versions(library);
     let mut faults = calls::faults_of_commits(calls, &everywhere);
     faults.extend(judge::faults_of_versions(calls, &versions));

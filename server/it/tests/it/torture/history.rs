@@ -1,109 +1,35 @@
 //! A library's git history: commits with their changes, and every version of every document.
 
-use std::{
-    collections::BTreeSet,
-    fs,
-    io::{self, Seek, SeekFrom, Write},
-    path::Path,
-    process::{Command, Stdio},
-};
+use std::{fs, path::Path};
 
-use tabellion_conformance::ledger;
+pub(super) use tabellion_conformance::history::{ALL_REFERENCES, Commit};
+use tabellion_conformance::{history, ledger};
 
 use crate::support::Library;
 
-/// All references: branches, stashes and reflogs.
-pub(super) const ANYWHERE: &[&str] = &["--all", "--reflog", "HEAD"];
 /// The current branch.
-pub(super) const HERE: &[&str] = &["HEAD"];
+pub(super) const HERE: [&str; 1] = ["HEAD"];
 
-/// A commit with its changes.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Commit {
-    pub(super) id: String,
-    pub(super) message: String,
-    pub(super) paths: BTreeSet<String>,
-    /// Added lines.
-    pub(super) added: Vec<String>,
-    /// Removed lines.
-    pub(super) removed: Vec<String>,
-}
-
-impl Commit {
-    /// Returns the value of the trailer `Tabellion-` and `name`.
-    pub(super) fn trailer(&self, name: &str) -> Option<&str> {
-        self.message
-            .lines()
-            .find_map(|line| line.strip_prefix("Tabellion-")?.strip_prefix(name)?.strip_prefix(": "))
-    }
-
-    /// Returns the caller's idempotency key, which is kept with the caller's identity.
-    pub(super) fn key(&self) -> Option<&str> {
-        self.trailer("Key")?.split(' ').next_back()
-    }
-
-    fn parse(record: &str) -> Option<Self> {
-        let mut parts = record.splitn(3, '\u{2}');
-        let (id, message, diff) = (parts.next()?, parts.next()?, parts.next()?);
-        let mut commit = Self { id: id.to_owned(), message: message.to_owned(), ..Self::default() };
-        let mut in_content = false;
-        for line in diff.lines() {
-            if let Some(names) = line.strip_prefix("diff --git ") {
-                in_content = false;
-                commit.paths.extend(names.rsplit_once(" b/").map(|(_, path)| path.to_owned()));
-            } else if line.starts_with("@@ ") {
-                in_content = true;
-            } else if let (true, Some(added)) = (in_content, line.strip_prefix('+')) {
-                commit.added.push(added.to_owned());
-            } else if let (true, Some(removed)) = (in_content, line.strip_prefix('-')) {
-                commit.removed.push(removed.to_owned());
-            }
-        }
-        Some(commit)
-    }
+/// Returns the caller's idempotency key, which is kept with the caller's identity.
+pub(super) fn key(commit: &Commit) -> Option<&str> {
+    commit.trailer("Tabellion-Key")?.split(' ').next_back()
 }
 
 /// Returns the commits that `revisions` reach, newest first.
 pub(super) fn commits(root: &Path, revisions: &[&str]) -> Vec<Commit> {
-    let command =
-        ["log", "--topo-order", "--patch", "--unified=0", "--no-renames", "--format=%x01%H%x02%B%x02"];
-    let log = ledger::git(root, &[&command, revisions].concat()).expect("git log");
-    log.split('\u{1}').filter_map(Commit::parse).collect()
+    history::commits(root, revisions).expect("git log")
 }
 
 /// Returns every version of every Markdown file in all references.
 pub(super) fn versions(root: &Path) -> Vec<Vec<u8>> {
-    let objects = ledger::git(root, &[&["rev-list", "--objects"], ANYWHERE].concat()).expect("git rev-list");
+    let command = [&["rev-list", "--objects"][..], &ALL_REFERENCES].concat();
+    let objects = ledger::git(root, &command).expect("git rev-list");
     let documents = objects
         .lines()
         .filter_map(|line| line.split_once(' '))
         .filter(|(_, path)| path.ends_with(".md"))
         .map(|(id, _)| id);
-    contents(root, documents).expect("git cat-file")
-}
-
-fn contents<'a>(root: &Path, ids: impl Iterator<Item = &'a str>) -> io::Result<Vec<Vec<u8>>> {
-    let mut list = tempfile::tempfile()?;
-    for id in ids {
-        writeln!(list, "{id}")?;
-    }
-    list.seek(SeekFrom::Start(0))?;
-    let output = Command::new("git")
-        .arg("-C")
-        .arg(root)
-        .args(["cat-file", "--batch"])
-        .stdin(Stdio::from(list))
-        .output()?;
-    let mut contents = vec![];
-    let mut rest = &output.stdout[..];
-    while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
-        let head = String::from_utf8_lossy(&rest[..end]);
-        let size = head.rsplit(' ').next().and_then(|size| size.parse().ok());
-        let size: usize = size.ok_or_else(|| io::Error::other(head.clone().into_owned()))?;
-        contents.push(rest[end + 1..][..size].to_vec());
-        rest = &rest[end + 1 + size + 1..];
-    }
-    Ok(contents)
+    history::blobs(root, documents).expect("git cat-file")
 }
 
 /// Returns leftovers in `root`: locks and temporary files, which belong neither to the documents, nor to git, nor to the

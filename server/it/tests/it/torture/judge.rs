@@ -23,8 +23,9 @@ pub(super) fn faults_of_library(library: &Library, commits: &[Commit]) -> Vec<St
         library.serve().call("get_markdown_activity_log", json!({ "limit": 1_000_000 })).expect("a log");
     let entries = log["entries"].as_array().expect("entries");
     let logged = entries.iter().filter_map(|entry| entry["git_commit_sha"].as_str());
-    let ours =
-        |commit: &&Commit| commit.trailer("Operation").is_some_and(|operation| operation != "external");
+    let ours = |commit: &&Commit| {
+        commit.trailer("Tabellion-Operation").is_some_and(|operation| operation != "external")
+    };
     if !logged.eq(commits.iter().rev().filter(ours).map(|commit| &*commit.id)) {
         faults.push(format!("the log's {} entries are not the history", entries.len()));
     }

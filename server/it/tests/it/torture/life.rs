@@ -60,7 +60,7 @@ fn a_long_life_needs_constant_resources() {
     let faults = faults(&samples);
     assert!(faults.is_empty(), "{faults:?}");
     client.close();
-    let commits = history::commits(library.root(), history::HERE);
+    let commits = history::commits(library.root(), &history::HERE);
     assert_eq!(commits.len(), client.calls.len() + 1, "one commit a change");
     // Housekeeping may begin, and take its locks, after the wait for it.
     let since = Instant::now();

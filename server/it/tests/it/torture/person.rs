@@ -118,9 +118,9 @@ impl Spell {
     fn faults(&self, calls: &[Call], saves: &[Save], lost: Lost) -> Vec<String> {
         let root = self.library.root();
         let versions = judge::kept_versions(&self.library);
-        let mut faults = calls::faults_of_commits(calls, &history::commits(root, history::ANYWHERE));
+        let mut faults = calls::faults_of_commits(calls, &history::commits(root, &history::ALL_REFERENCES));
         faults.extend(judge::faults_of_versions(calls, &versions));
-        faults.extend(judge::faults_of_library(&self.library, &history::commits(root, history::HERE)));
+        faults.extend(judge::faults_of_library(&self.library, &history::commits(root, &history::HERE)));
         faults.extend(lost(saves, &versions).iter().map(|line| format!("lost: {line}")));
         faults.extend(calls.iter().filter_map(|call| match &call.end {
             CallOutcome::Refused(name) if name == "CONFLICT" || name == "BUSY" => None,
