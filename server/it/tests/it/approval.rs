@@ -3,11 +3,15 @@
 use serde_json::{Value, json};
 use tabellion_conformance::Target;
 
-use crate::support::{Answer, Library, Outcome, Server, outcome};
+use crate::support::{Answer, Library, Outcome, Server, outcome, stateless};
 
 const MEMORY: &str = ".claude/memory/best_practices.md";
 const CONTRACTS: [&str; 4] = ["--contract", "learning-os", "--contract", "braindrive-markdown"];
-const ABLE: &str = r#"{"elicitation":{}}"#;
+
+/// Returns the capabilities of a client that supports elicitation.
+fn able() -> Value {
+    json!({ "elicitation": {} })
+}
 
 /// A call whose approval was requested from the person.
 struct ApprovalRequest {
@@ -25,10 +29,7 @@ impl ApprovalRequest {
 fn serve(library: &Library, arguments: &[&str]) -> Target {
     let mut target =
         Target::start(library.command().args(CONTRACTS).args(arguments)).expect("the server starts");
-    let able: Value = serde_json::from_str(ABLE).expect("JSON");
-    let client = json!({ "name": "tester", "version": "1" });
-    let params = json!({ "protocolVersion": "2025-11-25", "capabilities": able, "clientInfo": client });
-    target.request("initialize", params).expect("a handshake");
+    target.initialize_as("2025-11-25", &able()).expect("a handshake");
     target
 }
 
@@ -169,15 +170,10 @@ fn a_client_without_elicitation_gets_advice() {
 fn a_repeated_call_carries_the_decision() {
     let library = Library::with(&[(MEMORY, "- one\n")]);
     let mut target = Target::start(library.command().args(CONTRACTS)).expect("the server starts");
-    let able: Value = serde_json::from_str(ABLE).expect("JSON");
     let params = json!({
         "name": "write_memory_entry",
         "arguments": practice("- two\n"),
-        "_meta": {
-            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-            "io.modelcontextprotocol/clientInfo": { "name": "tester", "version": "1" },
-            "io.modelcontextprotocol/clientCapabilities": able,
-        },
+        "_meta": stateless(&able()),
     });
     let before = library.ledger();
     let pending = target.request("tools/call", params.clone()).expect("an answer");

@@ -7,9 +7,12 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use tabellion_conformance::{era::Era, http::Request, ledger, target::ANSWER_TIMEOUT};
+use tabellion_conformance::{http::Request, ledger, target::ANSWER_TIMEOUT};
 
-use crate::{http::Server, support::Library};
+use crate::{
+    http::{Server, call_alone_with},
+    support::{Library, edit, stateless},
+};
 
 /// Sends part of a request, before the connection breaks.
 type Break = fn(&mut TcpStream, &[u8]);
@@ -39,13 +42,13 @@ fn a_repeated_call_makes_one_commit_wherever_the_connection_broke() {
     for round in 0..ROUNDS {
         for (name, broken) in BREAKS {
             let key = format!("{}-{round}", name.replace(' ', "-"));
-            let message = append(&key);
-            let whole = raw(&server, &message);
+            let request = append(&key);
+            let whole = raw(&server, &request);
             let mut stream =
                 TcpStream::connect((&*server.url().host, server.url().port)).expect("a connection");
             broken(&mut stream, &whole);
             drop(stream);
-            let commits = [0, 1].map(|_| commit(&server, &message));
+            let commits = [0, 1].map(|_| commit(&server, &request));
             assert_eq!(commits[0], commits[1], "{key}");
             keys.push(key);
         }
@@ -64,52 +67,25 @@ fn send(stream: &mut TcpStream, bytes: &[u8]) {
     stream.write_all(bytes).expect("sent");
 }
 
-fn append(key: &str) -> Value {
-    let operation = json!({ "type": "append", "content": format!("- {key}\n") });
-    json!({
-        "jsonrpc": "2.0",
-        "id": 1,
-        "method": "tools/call",
-        "params": {
-            "name": "edit_markdown",
-            "arguments": { "path": "note.md", "operation": operation },
-            "_meta": {
-                "io.modelcontextprotocol/protocolVersion": Era::Stateless.revision(),
-                "io.modelcontextprotocol/clientInfo": { "name": "test", "version": "1" },
-                "io.modelcontextprotocol/clientCapabilities": {},
-                "tabellion/idempotencyKey": key,
-            },
-        },
-    })
+fn append(key: &str) -> Request {
+    let mut meta = stateless(&json!({}));
+    meta.insert("tabellion/idempotencyKey".into(), key.into());
+    let arguments = edit("note.md", "append", "", &format!("- {key}\n"));
+    call_alone_with("edit_markdown", arguments, &meta).with("Accept", "application/json, text/event-stream")
 }
 
-/// The headers of a call.
-const HEADERS: [(&str, &str); 5] = [
-    ("Content-Type", "application/json"),
-    ("Accept", "application/json, text/event-stream"),
-    ("MCP-Protocol-Version", Era::Stateless.revision()),
-    ("Mcp-Method", "tools/call"),
-    ("Mcp-Name", "edit_markdown"),
-];
-
-/// Returns the bytes of the POST.
-fn raw(server: &Server, message: &Value) -> Vec<u8> {
-    let (url, body) = (server.url(), message.to_string());
-    let headers: String = HEADERS.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
-    format!(
-        "POST {} HTTP/1.1\r\nHost: {}\r\n{headers}Content-Length: {}\r\n\r\n{body}",
-        url.path,
-        url.authority(),
-        body.len()
-    )
-    .into_bytes()
+/// Returns the bytes of a request.
+fn raw(server: &Server, Request { method, headers, body }: &Request) -> Vec<u8> {
+    let url = server.url();
+    let headers: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+    let (path, host, length) = (&url.path, url.authority(), body.len());
+    let head =
+        format!("{method} {path} HTTP/1.1\r\nHost: {host}\r\n{headers}Content-Length: {length}\r\n\r\n");
+    [head.as_bytes(), body].concat()
 }
 
 /// Makes the call and returns the commit in its answer.
-fn commit(server: &Server, message: &Value) -> String {
-    let mut request = Request::new("POST");
-    request.body = message.to_string().into_bytes();
-    let request = HEADERS.iter().fold(request, |request, (name, value)| request.with(name, value));
+fn commit(server: &Server, request: &Request) -> String {
     let mut response = request.send(&server.url(), ANSWER_TIMEOUT).expect("a response");
     let text = String::from_utf8(response.bytes().expect("a body")).expect("text");
     let answer = text.lines().find_map(|line| line.strip_prefix("data: ")).unwrap_or(&text);

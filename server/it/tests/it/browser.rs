@@ -3,7 +3,7 @@
 use std::{
     fs,
     io::{BufRead as _, BufReader},
-    process::{Child, Command, Stdio},
+    process::{Command, Stdio},
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -23,7 +23,7 @@ use thirtyfour::{
 use crate::{
     page::{ID, Keys, NOTE, Served, propose},
     review::{call, ran, served},
-    support::Library,
+    support::{Library, Running},
 };
 
 /// The body of a note and of its proposals: the number of days that backups are kept, and the time of a drill.
@@ -83,20 +83,10 @@ impl HttpClient for Client {
     }
 }
 
-/// ChromeDriver, on a free port.
-struct Driver(Child);
-
-impl Drop for Driver {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
 /// Runs a scenario in a new browser; it leaves no line in the console.
 fn in_browser(scenario: impl AsyncFnOnce(&Screen) -> WebDriverResult<()>) {
     let child = Command::new("chromedriver").arg("--port=0").stdout(Stdio::piped()).spawn();
-    let mut driver = Driver(child.expect("chromedriver is installed"));
+    let mut driver = Running(child.expect("chromedriver is installed"));
     let lines = BufReader::new(driver.0.stdout.take().expect("standard output")).lines();
     let port = lines.map_while(Result::ok).find_map(|line| {
         let (_, port) = line.split_once("successfully on port ")?;

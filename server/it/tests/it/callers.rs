@@ -172,10 +172,7 @@ fn over_http_the_key_says_who_calls() {
     let server = Server::start(command.arg("127.0.0.1:0").arg(&keys));
     let mut changes = 0;
     for (secret, calls) in &all {
-        let mut target = server.unconnected();
-        target.set_headers(vec![("Authorization".into(), format!("Bearer {secret}"))]);
-        target.initialize("2025-11-25").expect("a handshake");
-        changes += make(&mut target, calls);
+        changes += make(&mut server.connect_with(secret), calls);
     }
     // Without a key, the caller is unknown.
     let answer = server.unconnected().initialize("2025-11-25");

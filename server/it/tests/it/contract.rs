@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use tabellion_conformance::Target;
 use tabellion_contracts::{braindrive_markdown, learning_os};
 
-use crate::support::{Library, exited};
+use crate::support::{Library, exited, stateless};
 
 const SOURCE: &str = include_str!("../../../../schemas/braindrive-markdown/source.md");
 const LEARNING_OS: &str = include_str!("../../../../schemas/learning-os/source.md");
@@ -78,11 +78,7 @@ fn the_server_lists_the_documented_tools() {
 fn the_server_lists_the_same_tools_in_the_stateless_era() {
     let library = Library::empty();
     let mut target = Target::start(&mut library.command()).expect("the server starts");
-    let meta = json!({
-        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-        "io.modelcontextprotocol/clientInfo": { "name": "test", "version": "0" },
-        "io.modelcontextprotocol/clientCapabilities": {},
-    });
+    let meta = stateless(&json!({}));
     let discovered = target.request("server/discover", json!({ "_meta": meta })).expect("a discovery");
     assert_eq!(discovered["result"]["resultType"], "complete");
     let list = target.request("tools/list", json!({ "_meta": meta })).expect("a list");

@@ -1,10 +1,10 @@
 //! Executions, sessions and limits of `brainforge`, over both transports of the built server, and the audit of them.
 
-use std::{path::Path, process::Command, thread, time::Duration};
+use std::{io, path::Path, process::Command, thread, time::Duration};
 
 use serde_json::{Map, Value, json};
 use tabellion_conformance::{
-    http::{Request, Url},
+    http::{Request, Response, Url},
     ledger,
     target::ANSWER_TIMEOUT,
 };
@@ -105,13 +105,13 @@ impl Answer {
 
 type Headers<'a> = &'a [(&'a str, &'a str)];
 
-fn ask(
+fn send(
     server: &Server,
     key: &Key,
     (method, path): (&'static str, &str),
     headers: Headers<'_>,
     body: Option<Value>,
-) -> Answer {
+) -> io::Result<Response> {
     let url = server.url();
     let url = Url { path: format!("{}{path}", url.path), ..url };
     let mut request = Request::new(method).with("Authorization", &format!("Bearer {}", key.0));
@@ -122,7 +122,17 @@ fn ask(
         request = request.with("Content-Type", "application/json");
         request.body = body.to_string().into_bytes();
     }
-    let mut response = request.send(&url, ANSWER_TIMEOUT).expect("an answer");
+    request.send(&url, ANSWER_TIMEOUT)
+}
+
+fn ask(
+    server: &Server,
+    key: &Key,
+    asked: (&'static str, &str),
+    headers: Headers<'_>,
+    body: Option<Value>,
+) -> Answer {
+    let mut response = send(server, key, asked, headers, body).expect("an answer");
     let body = response.bytes().expect("a body");
     Answer {
         status: response.status,
@@ -289,9 +299,7 @@ fn an_execution_begun_over_mcp_is_seen_over_rest_and_by_the_audit() {
     let shop = Shop::new();
     let ann = shop.key("Ann", &["--scope", "write"]);
     let server = shop.serve();
-    let mut target = server.unconnected();
-    target.set_headers(vec![("Authorization".into(), format!("Bearer {}", ann.0))]);
-    target.initialize("2025-11-25").expect("a handshake");
+    let mut target = server.connect_with(&ann.0);
     let query = json!({ "query": "nothing" });
     let answer = target.call("semantic_search", query, Map::new()).expect("an answer");
     let meta = &answer["result"]["_meta"];
@@ -460,12 +468,7 @@ fn what_a_killed_server_has_made_is_known_afterwards() {
 
 /// Returns the status of a call, if the server lives to answer it.
 fn try_create(server: &Server, key: &Key, title: &str) -> Option<u16> {
-    let url = server.url();
-    let url = Url { path: format!("{}/tools/create_note/execute", url.path), ..url };
     let note = json!({ "content": "More than ten characters.", "note_type": "permanent", "metadata": { "title": title } });
-    let mut request = Request::new("POST")
-        .with("Authorization", &format!("Bearer {}", key.0))
-        .with("Content-Type", "application/json");
-    request.body = note.to_string().into_bytes();
-    request.send(&url, ANSWER_TIMEOUT).ok().map(|response| response.status)
+    let response = send(server, key, ("POST", "/tools/create_note/execute"), &[], Some(note));
+    response.ok().map(|response| response.status)
 }

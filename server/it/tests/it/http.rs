@@ -2,7 +2,7 @@
 
 use std::{
     io::{BufRead as _, BufReader, Read as _, Write as _},
-    process::{Child, ChildStderr, Command, Stdio},
+    process::{ChildStderr, Command, Stdio},
 };
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
@@ -10,7 +10,7 @@ use ring::{
     rand::SystemRandom,
     signature::{Ed25519KeyPair, KeyPair as _},
 };
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tabellion_conformance::{
     Target,
     era::Era,
@@ -19,11 +19,11 @@ use tabellion_conformance::{
     target::ANSWER_TIMEOUT,
 };
 
-use crate::support::{Library, TABELLION, ended};
+use crate::support::{Library, Running, TABELLION, ended, stateless};
 
 /// A server over HTTP, stopped when dropped.
 pub(crate) struct Server {
-    child: Child,
+    process: Running,
     url: String,
 }
 
@@ -42,7 +42,7 @@ impl Server {
             assert!(read > 0, "{said}");
         }
         let url = said.split("listening on ").nth(1).expect("a URL").trim().to_owned();
-        (Self { child, url }, stderr)
+        (Self { process: Running(child), url }, stderr)
     }
 
     pub(crate) fn url(&self) -> Url {
@@ -59,6 +59,14 @@ impl Server {
         self.connect_to(Url::parse(&url).expect("a URL"))
     }
 
+    /// Opens a session with a key or token.
+    pub(crate) fn connect_with(&self, key: &str) -> Target {
+        let mut target = self.unconnected();
+        assert!(target.set_headers(vec![("Authorization".into(), format!("Bearer {key}"))]));
+        target.initialize("2025-11-25").expect("a handshake");
+        target
+    }
+
     /// Returns a client that has not sent a message yet.
     pub(crate) fn unconnected(&self) -> Target {
         Target::connect(self.url(), Era::Session, ANSWER_TIMEOUT).expect("it answers")
@@ -72,29 +80,21 @@ impl Server {
 
     /// Returns the id of its process.
     pub(crate) fn id(&self) -> u32 {
-        self.child.id()
+        self.process.0.id()
     }
 
     /// Kills the server.
     pub(crate) fn kill(&self) {
-        let id = rustix::process::Pid::from_child(&self.child);
+        let id = rustix::process::Pid::from_child(&self.process.0);
         // It may have ended already.
         let _ = rustix::process::kill_process(id, rustix::process::Signal::KILL);
     }
 
     /// Terminates the server; returns its exit code.
     pub(crate) fn terminate(mut self) -> Option<i32> {
-        let id = rustix::process::Pid::from_child(&self.child);
+        let id = rustix::process::Pid::from_child(&self.process.0);
         rustix::process::kill_process(id, rustix::process::Signal::TERM).expect("a signal");
-        self.child.wait().expect("it ends").code()
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        // It may have ended already.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        self.process.0.wait().expect("it ends").code()
     }
 }
 
@@ -112,7 +112,7 @@ fn the_server_prints_its_address_and_serves_until_terminated() {
     let mut server = Server::start(
         library.command().args(["--http", "127.0.0.1:0"]).stdin(Stdio::null()).stdout(Stdio::piped()),
     );
-    let mut output = server.child.stdout.take().expect("its output");
+    let mut output = server.process.0.stdout.take().expect("its output");
     write(&mut server.connect(), "a.md");
     write(&mut server.connect(), "b.md");
     assert_eq!(server.terminate(), Some(0));
@@ -130,13 +130,13 @@ fn the_server_serves_both_transports_until_its_input_ends() {
     command.args(["--http", "127.0.0.1:0", "--stdio"]).stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut server = Server::start(&mut command);
     write(&mut server.connect(), "a.md");
-    let mut input = server.child.stdin.take().expect("its input");
+    let mut input = server.process.0.stdin.take().expect("its input");
     let ping = json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" });
     writeln!(input, "{ping}").expect("sent");
     drop(input);
-    assert_eq!(server.child.wait().expect("it ends").code(), Some(0));
+    assert_eq!(server.process.0.wait().expect("it ends").code(), Some(0));
     let mut said = String::new();
-    let mut output = server.child.stdout.take().expect("its output");
+    let mut output = server.process.0.stdout.take().expect("its output");
     output.read_to_string(&mut said).expect("lines");
     assert!(said.starts_with(r#"{"jsonrpc":"2.0","id":1,"result":{"#), "{said}");
     assert_eq!(said.lines().count(), 1, "{said}");
@@ -222,16 +222,14 @@ fn one_server_serves_several_libraries_by_path() {
 }
 
 /// Returns a stateless call of a tool, by the client `agent/7`.
-fn call_alone(tool: &str, arguments: Value) -> Request {
-    let message = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
-        "name": tool,
-        "arguments": arguments,
-        "_meta": {
-            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-            "io.modelcontextprotocol/clientCapabilities": {},
-            "io.modelcontextprotocol/clientInfo": { "name": "agent", "version": "7" },
-        },
-    } });
+pub(crate) fn call_alone(tool: &str, arguments: Value) -> Request {
+    call_alone_with(tool, arguments, &stateless(&json!({})))
+}
+
+/// As [`call_alone`], with this `_meta`.
+pub(crate) fn call_alone_with(tool: &str, arguments: Value, meta: &Map<String, Value>) -> Request {
+    let params = json!({ "name": tool, "arguments": arguments, "_meta": meta });
+    let message = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
     let mut request = Request::new("POST")
         .with("Accept", "*/*")
         .with("Content-Type", "application/json")
@@ -332,7 +330,7 @@ fn the_tokens_subject_is_author_and_in_the_log_and_the_token_is_nowhere() {
         let response = request.send(&url, ANSWER_TIMEOUT).expect("an answer");
         assert_eq!(response.status, expected);
     }
-    server.child.kill().expect("it ends");
+    server.process.0.kill().expect("it ends");
     let mut log = String::new();
     stderr.read_to_string(&mut log).expect("a log");
     assert!(log.contains("access_token:https%3A%2F%2Flogin.example/ada;client=agent"), "{log}");
@@ -360,7 +358,7 @@ fn the_log_contains_no_content() {
     let url = Url::parse(&format!("{}?confidential", server.url)).expect("a URL");
     request.send(&url, ANSWER_TIMEOUT).expect("an answer");
     drop(target);
-    server.child.kill().expect("it ends");
+    server.process.0.kill().expect("it ends");
     stderr.read_to_string(&mut log).expect("a log");
     assert!(log.contains("by-this-name"), "{log}");
     assert!(!log.to_lowercase().contains("confidential"), "{log}");

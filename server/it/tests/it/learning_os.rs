@@ -7,16 +7,13 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use tabellion::PACKS;
 use tabellion_conformance::ledger;
 use tabellion_contracts::learning_os::{CONTRACT, tool};
-use tabellion_library as library;
-use tabellion_pack::Grounds;
 use tabellion_runtime::{Answer, Approver, BoxFuture, CallContext, Contract, Decision, Proposal, Rejection};
 
 use crate::{
     session::refuse,
-    support::{Library, Server},
+    support::{Library, Server, contract},
 };
 
 const LOG: &str = ".claude/memory/progress_log.jsonl";
@@ -176,13 +173,6 @@ impl Approver for Person {
     }
 }
 
-/// Opens the contract for a library.
-fn open(root: &Path) -> Arc<dyn Contract> {
-    let library = library::Library::open(root, library::Options::default()).expect("a library");
-    let grounds = Grounds { library: Some(Arc::new(library)), ..Grounds::default() };
-    PACKS.service(CONTRACT.id, &grounds).expect("a contract").0
-}
-
 /// Appends with a given decision; returns the answer and the shown proposals.
 fn append(
     contract: &dyn Contract,
@@ -245,7 +235,7 @@ fn an_append_adds_exactly_the_shown_text() {
             library.commit_all("memory");
         }
         let ledger = library.ledger();
-        let (answer, shown) = append(&*open(library.root()), arguments, Decision::Granted);
+        let (answer, shown) = append(&*contract(library.root(), CONTRACT.id), arguments, Decision::Granted);
         let answer = answer.expect(path);
         assert_eq!(answer.response["success"], true);
         let after = library.get(path);
@@ -265,7 +255,7 @@ fn an_append_adds_exactly_the_shown_text() {
 #[test]
 fn a_refused_append_leaves_no_trace() {
     let library = Library::with(&[(LOG, "{}\n")]);
-    let contract = open(library.root());
+    let contract = contract(library.root(), CONTRACT.id);
     let json_of = |bytes: usize| {
         let around = json!({ "timestamp": NOW, "event": "" }).to_string().len();
         entry(&"x".repeat(bytes - around))
@@ -302,7 +292,7 @@ fn a_refused_append_leaves_no_trace() {
 fn the_server_writes_nothing_without_approval() {
     let library = Library::with(&[(LOG, "{}\n")]);
     let before = library.ledger();
-    let contract = open(library.root());
+    let contract = contract(library.root(), CONTRACT.id);
     let (answer, shown) = append(&*contract, entry("a"), Decision::Declined("not today".into()));
     let Err(Rejection::Declared(error)) = answer else { panic!("{answer:?}") };
     assert_eq!((i64::from(error.code), shown.len()), (DENIED, 1));

@@ -1,6 +1,6 @@
 //! A contract whose tools have operations, served by the example `desk` of `tabellion-codegen`.
 
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use serde_json::{Map, Value, json};
 
@@ -59,9 +59,7 @@ const CALLS: &[(&str, &str, &str)] = &[
 #[test]
 fn each_request_comes_to_its_operation_or_is_refused_with_what_there_is() {
     let library = Library::empty();
-    let mut command = Command::new(TABELLION);
-    command.arg("desk").arg(library.root()).stderr(Stdio::inherit());
-    let mut target = Server::start(&mut command).target;
+    let mut target = Server::start(Command::new(TABELLION).arg("desk").arg(library.root())).target;
     for (tool, arguments, expected) in CALLS {
         let arguments: Value = serde_json::from_str(arguments).expect("arguments");
         let answer = target.call(tool, arguments.clone(), Map::new()).expect("an answer");

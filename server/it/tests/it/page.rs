@@ -3,7 +3,7 @@
 use std::{
     io::{BufRead as _, BufReader},
     path::Path,
-    process::{Child, Command, Stdio},
+    process::{Command, Stdio},
     time::Duration,
 };
 
@@ -14,7 +14,7 @@ use tabellion_contracts::brainforge::{CONTRACT, tool};
 use crate::{
     http::key,
     review::{call, ran, served},
-    support::{Library, TABELLION},
+    support::{Library, Running, TABELLION},
 };
 
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
@@ -23,7 +23,7 @@ pub(crate) const ID: &str = "00000000-0000-4000-8000-00000000000a";
 
 /// A process that serves the page, with the address and link from its standard error.
 pub(crate) struct Served {
-    child: Child,
+    _process: Running,
     /// Scheme and authority.
     pub(crate) base: String,
     /// Path and query of the link that signs in, if it prints one.
@@ -46,17 +46,10 @@ impl Served {
         std::thread::spawn(move || lines.for_each(drop));
         let (authority, rest) = url.split_at(url.find('/').expect("a path"));
         Self {
-            child,
+            _process: Running(child),
             base: format!("http://{authority}"),
             link: rest.contains("link=").then(|| rest.to_owned()),
         }
-    }
-}
-
-impl Drop for Served {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 

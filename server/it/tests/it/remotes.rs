@@ -6,13 +6,13 @@ use std::{
     net::{TcpListener, TcpStream},
     os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
-    process::{Child, Command, Output, Stdio},
+    process::{Command, Output, Stdio},
     thread,
 };
 
 use tempfile::TempDir;
 
-use crate::support::TABELLION;
+use crate::support::{Running, TABELLION};
 
 /// `ann:secret`, as HTTP's basic authentication has it.
 const CREDENTIALS: &str = "Basic YW5uOnNlY3JldA==";
@@ -252,16 +252,6 @@ fn answer(root: &Path, stream: TcpStream) {
     let _ = (&stream).write_all(&said[end + 4..]);
 }
 
-/// The ssh server, which ends when this is dropped.
-struct SshServer(Child);
-
-impl Drop for SshServer {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
 #[test]
 fn a_library_is_shared_over_ssh() {
     if !Path::new(SSH_SERVER).exists() {
@@ -293,7 +283,7 @@ fn a_library_is_shared_over_ssh() {
     let _ = fs::create_dir("/run/sshd");
     let log = fs::File::create(own("log")).expect("a log");
     let child = Command::new(SSH_SERVER).args(["-D", "-e", "-f", &own("server")]).stderr(log).spawn();
-    let mut child = SshServer(child.expect("it starts"));
+    let mut child = Running(child.expect("it starts"));
     while TcpStream::connect(("127.0.0.1", port)).is_err() {
         let said = fs::read_to_string(own("log")).unwrap_or_default();
         assert!(child.0.try_wait().expect("a process").is_none(), "{said}");

@@ -3,24 +3,21 @@
 use std::{path::Path, sync::Arc};
 
 use http_body_util::BodyExt as _;
-use hyper::{Method, Request, Response, body::Bytes};
+use hyper::{Request, Response, body::Bytes};
 use serde_json::{Value, json};
-use tabellion::PACKS;
 use tabellion_contracts::{braindrive_markdown::CONTRACT, brainforge};
 use tabellion_gateway::{Access, ApprovalPolicy, Gateway, Grant, Intake, Offer};
-use tabellion_library as library;
 use tabellion_mcp::{
     Adapter, ServerInfo,
     streamable::{Endpoint, Limits},
 };
-use tabellion_pack::Grounds;
 use tabellion_rest::{Rest, RestRequest};
 use tabellion_runtime::{
     Agent, Answer, Author, BoxFuture, CallContext, Contract, ContractSpec, Identity, Rejection, schema,
     spec::{ErrorStatus, RestEndpoint, RestMethod, RestOperation, ScopeWord},
 };
 
-use crate::support::Library;
+use crate::support::{Library, contract, stateless};
 
 const fn status(error: &'static str, status: u16) -> ErrorStatus {
     ErrorStatus { error, reason: None, status }
@@ -71,53 +68,49 @@ fn rest(contract: Arc<dyn Contract>, offer: Offer) -> Arc<Rest> {
     Arc::new(rest.expect("it declares endpoints"))
 }
 
-fn serve(root: &Path) -> Arc<Rest> {
-    let library = library::Library::open(root, library::Options::default()).expect("a library");
-    let grounds = Grounds { library: Some(Arc::new(library)), ..Grounds::default() };
-    let (contract, _) = PACKS.service(CONTRACT.id, &grounds).expect("a contract");
-    rest(Arc::new(Faced(contract)), Offer::Everything)
+/// Sends a request of JSON.
+async fn send(
+    rest: &Arc<Rest>,
+    grant: Option<Arc<dyn Grant>>,
+    (method, path): (&str, &str),
+    headers: &[(&str, &str)],
+    body: Bytes,
+) -> Response<Bytes> {
+    let mut request = Request::builder()
+        .method(method)
+        .uri(path)
+        .header("content-type", "application/json")
+        .header("content-length", body.len());
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    let request = request.body(body).expect("a request");
+    let path = path.split('?').next().unwrap_or_default().into();
+    rest.answer(RestRequest { path, request, name: "r1".into(), grant, budget: None }).await
 }
 
 /// Returns the status, the ETag and the body of the answer to a request.
 async fn ask(
     rest: &Arc<Rest>,
     (is, tool): (RestOperation, &str),
-    headers: &[(&str, String)],
+    headers: &[(&str, &str)],
     body: &Value,
 ) -> (u16, Option<String>, Value) {
     let asked = FACE.endpoint(is).expect("it is in the face");
-    let method = Method::from_bytes(asked.method.to_string().as_bytes()).expect("a method");
-    let mut request = Request::builder()
-        .method(method)
-        .uri(asked.path_with(&[tool]))
-        .header("content-type", "application/json");
-    for (name, value) in headers {
-        request = request.header(*name, value);
-    }
-    let body = Bytes::from(body.to_string());
-    let request = request.header("content-length", body.len()).body(body);
-    let response = rest.answer(RestRequest {
-        path: asked.path_with(&[tool]),
-        request: request.expect("a request"),
-        name: "r1".into(),
-        grant: None,
-        budget: None,
-    });
-    let response = response.await;
-    let status = response.status().as_u16();
+    let (method, path) = (asked.method.to_string(), asked.path_with(&[tool]));
+    let response = send(rest, None, (&method, &path), headers, body.to_string().into()).await;
     let etag = response.headers().get("etag");
     let etag = etag.map(|etag| etag.to_str().expect("it is ASCII").to_owned());
-    let body = response.into_body();
-    (status, etag, serde_json::from_slice(&body).expect("JSON"))
+    (response.status().as_u16(), etag, serde_json::from_slice(response.body()).expect("JSON"))
 }
 
 #[tokio::test]
 async fn a_contract_that_declares_endpoints_is_served_there() {
     let library = Library::empty();
-    let endpoint = serve(library.root());
+    let endpoint = rest(Arc::new(Faced(contract(library.root(), CONTRACT.id))), Offer::Everything);
     let execute = |tool| (RestOperation::ToolExecute, tool);
     let write = |text: &str| json!({ "path": "a.md", "content": text });
-    let key = [("idempotency-key", "one".to_owned())];
+    let key = [("idempotency-key", "one")];
     let (status, _, made) = ask(&endpoint, execute("write_markdown"), &key, &write("# A\n")).await;
     assert_eq!((status, &made["status"]), (200, &json!("success")), "{made}");
     // An identical request is the same call.
@@ -129,7 +122,8 @@ async fn a_contract_that_declares_endpoints_is_served_there() {
     let path = json!({ "path": "a.md" });
     let (status, etag, read) = ask(&endpoint, execute("read_markdown"), &[], &path).await;
     assert_eq!((status, &read["result"]["content"]), (200, &json!("# A\n")), "{read}");
-    let base = [("if-match", etag.expect("what is read has an ETag"))];
+    let etag = etag.expect("what is read has an ETag");
+    let base = [("if-match", &*etag)];
     let (status, ..) = ask(&endpoint, execute("write_markdown"), &base, &write("# B\n")).await;
     assert_eq!(status, 200);
     let (status, _, stale) = ask(&endpoint, execute("write_markdown"), &base, &write("# C\n")).await;
@@ -196,10 +190,7 @@ struct Forge {
 
 impl Forge {
     fn open(root: &Path, offer: Offer) -> Self {
-        let library = library::Library::open(root, library::Options::default()).expect("a library");
-        let grounds = Grounds { library: Some(Arc::new(library)), ..Grounds::default() };
-        let (contract, _) = PACKS.service(brainforge::CONTRACT.id, &grounds).expect("a contract");
-        let rest = rest(contract, offer);
+        let rest = rest(contract(root, brainforge::CONTRACT.id), offer);
         let described = rest.openapi();
         Self { rest, described }
     }
@@ -229,29 +220,13 @@ impl Forge {
     async fn send(
         &self,
         by: Option<Holder>,
-        (method, path): (&str, &str),
+        asked: (&str, &str),
         headers: &[(&str, &str)],
         body: Option<Value>,
     ) -> Response<Bytes> {
         let body = body.map_or_else(Bytes::new, |body| Bytes::from(body.to_string()));
-        let mut request = Request::builder()
-            .method(method)
-            .uri(path)
-            .header("content-type", "application/json")
-            .header("content-length", body.len());
-        for (name, value) in headers {
-            request = request.header(*name, *value);
-        }
         let grant = by.map(|by| Arc::new(by) as Arc<dyn Grant>);
-        let path = path.split('?').next().unwrap_or_default();
-        let response = self.rest.answer(RestRequest {
-            path: path.into(),
-            request: request.body(body).expect("a request"),
-            name: "r1".into(),
-            grant,
-            budget: None,
-        });
-        response.await
+        send(&self.rest, grant, asked, headers, body).await
     }
 
     /// Returns the schema of an answer, from the description.
@@ -423,19 +398,8 @@ async fn what_endpoints_call_is_no_tool_of_mcp_and_changes_nothing_where_nothing
     let (status, listed) = forge.ask(owner(), ("GET", "/workflows/instances"), None).await;
     assert_eq!((status, &listed["count"]), (200, &json!(0)));
 
-    let call = json!({
-        "jsonrpc": "2.0",
-        "id": 1,
-        "method": "tools/call",
-        "params": {
-            "name": "instance.list",
-            "arguments": {},
-            "_meta": {
-                "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-                "io.modelcontextprotocol/clientCapabilities": {},
-            },
-        },
-    });
+    let params = json!({ "name": "instance.list", "arguments": {}, "_meta": stateless(&json!({})) });
+    let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
     let request = Request::post("/mcp")
         .header("content-type", "application/json")
         .header("accept", "application/json, text/event-stream")

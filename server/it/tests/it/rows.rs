@@ -1,6 +1,6 @@
 //! A contract whose store keeps rows, served by the example `tracker` of `tabellion-codegen`.
 
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use serde_json::{Map, Value, json};
 
@@ -101,9 +101,7 @@ const CALLS: &[(&str, &str)] = &[
 #[test]
 fn operations_follow_from_the_entities() {
     let folder = tempfile::tempdir().expect("a folder");
-    let mut command = Command::new(TABELLION);
-    command.arg("tracker").arg(folder.path()).stderr(Stdio::inherit());
-    let mut target = Server::start(&mut command).target;
+    let mut target = Server::start(Command::new(TABELLION).arg("tracker").arg(folder.path())).target;
     for (arguments, expected) in CALLS {
         let request: Value = serde_json::from_str(arguments).expect("arguments");
         let answer = target.call("track", request, Map::new()).expect("an answer");

@@ -8,7 +8,7 @@ use std::{
     thread,
 };
 
-use crate::support::TABELLION;
+use crate::{http::key, support::TABELLION};
 
 fn unit() -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/tabellion.service");
@@ -32,10 +32,8 @@ fn the_command_of_the_unit_serves_with_its_environment() {
     assert_eq!(words[0], "/usr/local/bin/tabellion");
     let state_folder = folder.path().join("tabellion");
     fs::create_dir(&state_folder).expect("a folder");
-    let mut key = Command::new(TABELLION);
     let keys = state_folder.join("keys.json");
-    key.args(["key", "create", "--name", "Team", "--keys"]).arg(&keys);
-    assert!(key.output().expect("it runs").status.success());
+    key(&["create", "--name", "Team", "--keys", keys.to_str().expect("text")]);
     let mut command = Command::new(TABELLION);
     for variable in values(&unit, "Environment") {
         let (name, value) = variable.split_once('=').expect("a variable");

@@ -3,11 +3,16 @@
 use std::{
     fs,
     path::{Path, PathBuf},
-    process::{Command, ExitStatus, Stdio},
+    process::{Child, Command, ExitStatus, Stdio},
+    sync::Arc,
 };
 
 use serde_json::{Map, Value, json};
-use tabellion_conformance::{Ledger, Target, WireError, ledger};
+use tabellion::PACKS;
+use tabellion_conformance::{Ledger, Target, WireError, era::Era, ledger};
+use tabellion_library as library;
+use tabellion_pack::Grounds;
+use tabellion_runtime::Contract;
 use tempfile::TempDir;
 
 /// The `tabellion` program.
@@ -151,6 +156,24 @@ pub(crate) fn exited(target: Target) -> ExitStatus {
     ended.expect("it was started here")
 }
 
+/// A process that is killed when dropped.
+pub(crate) struct Running(pub(crate) Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Opens a contract over the library at `root`, in this process.
+pub(crate) fn contract(root: &Path, id: &str) -> Arc<dyn Contract> {
+    let library = library::Library::open(root, library::Options::default()).expect("a library");
+    let grounds = Grounds { library: Some(Arc::new(library)), ..Grounds::default() };
+    PACKS.service(id, &grounds).expect("a contract").0
+}
+
 /// Runs a command without input to its end; returns its exit code, its standard output and its standard error.
 pub(crate) fn ended(command: &mut Command) -> (Option<i32>, String, String) {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -189,6 +212,16 @@ impl Refusal {
         let violations = self.data["violations"].as_array().map(Vec::as_slice).unwrap_or_default();
         violations.iter().filter_map(|violation| violation["rule"].as_str()).collect()
     }
+}
+
+/// Returns the `_meta` of a request without a session, by the client `agent/7` with these capabilities.
+pub(crate) fn stateless(capabilities: &Value) -> Map<String, Value> {
+    let meta = [
+        ("protocolVersion", json!(Era::Stateless.revision())),
+        ("clientCapabilities", capabilities.clone()),
+        ("clientInfo", json!({ "name": "agent", "version": "7" })),
+    ];
+    meta.into_iter().map(|(name, value)| (format!("io.modelcontextprotocol/{name}"), value)).collect()
 }
 
 /// Reads a response message.

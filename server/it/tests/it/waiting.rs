@@ -5,7 +5,7 @@ use std::{fs, thread, time::Duration};
 use serde_json::{Value, json};
 use tabellion_conformance::{Target, ledger};
 
-use crate::support::{Library, exited, process};
+use crate::support::{Library, exited, process, stateless};
 
 const STATELESS: &str = "2026-07-28";
 const REVISIONS: [&str; 2] = ["2025-11-25", STATELESS];
@@ -30,9 +30,7 @@ fn start(library: &Library, revision: &str) -> Target {
 
 fn post(target: &mut Target, revision: &str, tool: &str, arguments: Value, mut meta: Value) -> i64 {
     if revision == STATELESS {
-        meta["io.modelcontextprotocol/protocolVersion"] = STATELESS.into();
-        meta["io.modelcontextprotocol/clientCapabilities"] = json!({});
-        meta["io.modelcontextprotocol/clientInfo"] = json!({ "name": "it", "version": "1" });
+        meta.as_object_mut().expect("an object").extend(stateless(&json!({})));
     }
     let params = json!({ "name": tool, "arguments": arguments, "_meta": meta });
     target.post("tools/call", params).expect("sent")

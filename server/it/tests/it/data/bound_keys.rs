@@ -1,22 +1,12 @@
 //! Keys that are bound to an org or a user.
 
-use std::process::Stdio;
-
 use serde_json::{Value, json};
 
 use super::Data;
 use crate::{
-    http::{self, key},
+    http::key,
     support::{Outcome, Server},
 };
-
-/// Returns a client of the server that uses this key.
-fn client(server: &http::Server, secret: &str) -> Server {
-    let mut target = server.unconnected();
-    assert!(target.set_headers(vec![("Authorization".into(), format!("Bearer {secret}"))]));
-    target.initialize("2025-11-25").expect("a handshake");
-    Server { target }
-}
 
 fn create(server: &mut Server, resource: &str, data: Value) -> Outcome<Value> {
     let arguments = json!({ "action": "create", "resource": resource, "data": data });
@@ -42,10 +32,8 @@ fn the_calls_of_a_key_are_in_its_org_and_by_its_user() {
     let (bound, free) = (new(&["--org", "acme", "--user", "ada"]), new(&[]));
     assert!(key(&["list", "--keys", file]).contains("\torg acme\tuser ada\n"));
 
-    let mut command = data.command();
-    command.args(["--http", "0", "--keys", file]);
-    let over_http = http::Server::start(command.stdin(Stdio::null()).stdout(Stdio::null()));
-    let (mut ada, mut other) = (client(&over_http, &bound), client(&over_http, &free));
+    let over_http = data.serve_http(&["--keys", file]);
+    let [mut ada, mut other] = [bound, free].map(|key| Server { target: over_http.connect_with(&key) });
     let project = json!({
         "action": "create", "resource": "project", "project_id": "shop", "data": { "name": "Shop", "path": "/shop" },
     });

@@ -22,7 +22,10 @@ use rusqlite::Connection;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::support::{Answer, Outcome, Server, TABELLION, ended};
+use crate::{
+    http,
+    support::{Answer, Outcome, Server, TABELLION, ended},
+};
 
 /// A data folder, which does not exist yet.
 pub(crate) struct Data {
@@ -63,6 +66,13 @@ impl Data {
     /// Starts a server and opens a session.
     pub(crate) fn serve(&self) -> Server {
         Server::start(&mut self.command())
+    }
+
+    /// Starts a server over HTTP, with more arguments.
+    pub(crate) fn serve_http(&self, arguments: &[&str]) -> http::Server {
+        let mut command = self.command();
+        command.args(["--http", "0"]).args(arguments);
+        http::Server::start(command.stdin(Stdio::null()).stdout(Stdio::null()))
     }
 
     /// Runs `tabellion data COMMAND` on the folder; returns its exit code, standard output and standard error, with `~` for the

@@ -4,7 +4,7 @@ use std::process::Stdio;
 
 use serde_json::{Value, json};
 
-use super::Data;
+use super::{Data, provenance};
 use crate::{
     http,
     support::{Library, Server, ended},
@@ -16,11 +16,7 @@ const HEADER: &str = "X-Execution-Flow";
 /// The server's refusal of a call of `search`, which is not for `client-hybrid`.
 fn refusal(server: &mut Server) -> Option<String> {
     let arguments = json!({ "resource": "memory", "query": "prices" });
-    let meta = json!({
-        "session_id": "s", "project_id": "p", "repo_id": "r", "repo_path": "/r", "worktree_id": "w", "operator_id": "o",
-        "machine_id": "m", "agent_program": "a", "model_id": "x", "delegated": false, "timestamp": 1,
-    });
-    match server.call_with("search", arguments, meta) {
+    match server.call_with("search", arguments, provenance()) {
         Ok(_) => None,
         Err(refusal) => {
             assert_eq!((refusal.code, &refusal.data["rule"]), (-32602, &json!("mode")));

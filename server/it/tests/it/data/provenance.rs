@@ -1,6 +1,6 @@
 //! Provenance of calls: the required, discovered and configured fields, and the ones that are kept.
 
-use std::{fs, process::Stdio};
+use std::fs;
 
 use serde_json::{Map, Value, json};
 
@@ -62,9 +62,7 @@ fn last_provenance(data: &Data) -> Value {
 }
 
 fn over_http(data: &Data, arguments: &[&str]) -> (http::Server, Server) {
-    let mut command = data.command();
-    command.args(["--http", "0"]).args(arguments);
-    let served = http::Server::start(command.stdin(Stdio::null()).stdout(Stdio::null()));
+    let served = data.serve_http(arguments);
     let target = served.connect();
     (served, Server { target })
 }

@@ -1,15 +1,10 @@
 //! Calls over stdio and HTTP: restarts, conditions, approval, `--read-only`, and the log.
 
-use std::process::Stdio;
-
 use serde_json::{Value, json};
 use tabellion_conformance::Target;
 
 use super::{Data, count_teams, create_team, entity, entity_with};
-use crate::{
-    http,
-    support::{Server, outcome},
-};
+use crate::support::{Server, outcome};
 
 #[test]
 fn rows_outlive_their_server_and_reach_every_way_in() {
@@ -20,8 +15,7 @@ fn rows_outlive_their_server_and_reach_every_way_in() {
     server.close();
     // A second server, HTTP in addition to stdio, and the command line, all at once.
     let mut server = data.serve();
-    let over_http =
-        http::Server::start(data.command().args(["--http", "0"]).stdin(Stdio::null()).stdout(Stdio::null()));
+    let over_http = data.serve_http(&[]);
     let mut web = Server { target: over_http.connect() };
     create_team(&mut web, "two").expect("made");
     let (code, _, said) = data.run(
@@ -107,10 +101,7 @@ fn a_person_approves_what_the_operator_lists() {
     let data = Data::new();
     let mut command = data.command();
     let mut target = Target::start(command.args(["--approve", "entity/create-team"])).expect("it starts");
-    let client = json!({ "name": "tester", "version": "1" });
-    let able = json!({ "elicitation": {} });
-    let hello = json!({ "protocolVersion": "2025-11-25", "capabilities": able, "clientInfo": client });
-    target.request("initialize", hello).expect("a handshake");
+    target.initialize_as("2025-11-25", &json!({ "elicitation": {} })).expect("a handshake");
     let before = data.checked();
     for (action, is_made) in [("decline", false), ("cancel", false), ("accept", true)] {
         let create = json!({ "action": "create", "resource": "team", "data": { "name": "core" } });

@@ -3,7 +3,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     net::{TcpListener, TcpStream},
-    process::{Child, Command, Stdio},
+    process::{Command, Stdio},
 };
 
 use serde_json::{Map, Value, json};
@@ -17,7 +17,7 @@ use xtask::foreign::postgres::{Cluster, Programs, public_folder, unprivileged};
 use super::{Rows, cluster, proof::prove, until};
 use crate::{
     documented,
-    support::{Server, TABELLION, ended, exited},
+    support::{Running, Server, TABELLION, ended, exited},
 };
 
 fn serve(rows: &Rows) -> Target {
@@ -156,7 +156,7 @@ const POOLER: &str = "TABELLION_TEST_PGBOUNCER";
 
 /// A pooler that gives each transaction any of a few connections.
 struct Pooler {
-    process: Child,
+    _process: Running,
     port: u16,
     _folder: TempDir,
 }
@@ -179,22 +179,14 @@ impl Pooler {
         let file = folder.path().join("pgbouncer.ini");
         std::fs::write(&file, settings).expect("written");
         let mut command = unprivileged(Command::new(program)).expect("this user");
-        let process = command.arg("--quiet").arg(&file).spawn().expect("it starts");
+        let process = Running(command.arg("--quiet").arg(&file).spawn().expect("it starts"));
         until("the pooler listens", || TcpStream::connect(("127.0.0.1", port)).is_ok());
-        Some(Self { process, port, _folder: folder })
+        Some(Self { _process: process, port, _folder: folder })
     }
 
     /// Returns the rows of a database behind it.
     fn rows(&self, database: &str) -> Rows {
         Rows::new(format!("postgres://postgres@127.0.0.1:{}/{database}", self.port))
-    }
-}
-
-impl Drop for Pooler {
-    fn drop(&mut self) {
-        // It has ended, or ends now.
-        let _ = self.process.kill();
-        let _ = self.process.wait();
     }
 }
 
