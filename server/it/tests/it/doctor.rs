@@ -9,29 +9,22 @@ use std::{
 
 use serde_json::{Value, json};
 use tabellion_conformance::ledger::git;
+use walkdir::DirEntry;
 
 use crate::{
-    support::{Library, TABELLION},
+    support::{Library, TABELLION, below},
     terminal::{Reply, head, run, run_at},
 };
 
 /// All files and folders with content, permissions and time.
 fn picture(root: &Path) -> BTreeMap<PathBuf, (Vec<u8>, bool, SystemTime)> {
-    let (mut found, mut folders) = (BTreeMap::new(), vec![root.to_owned()]);
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(&folder).expect("a folder").map(|entry| entry.expect("an entry").path()) {
-            let metadata = entry.symlink_metadata().expect("metadata");
-            let bytes = if metadata.is_file() { fs::read(&entry).unwrap_or_default() } else { vec![] };
-            if metadata.is_dir() {
-                folders.push(entry.clone());
-            }
-            found.insert(
-                entry,
-                (bytes, metadata.permissions().readonly(), metadata.modified().expect("a time")),
-            );
-        }
-    }
-    found
+    let seen = |entry: DirEntry| {
+        let metadata = entry.metadata().expect("metadata");
+        let bytes = if metadata.is_file() { fs::read(entry.path()).unwrap_or_default() } else { vec![] };
+        let is_read_only = metadata.permissions().readonly();
+        (entry.into_path(), (bytes, is_read_only, metadata.modified().expect("a time")))
+    };
+    below(root).map(seen).collect()
 }
 
 /// Sets a file's time to `seconds` from now.

@@ -1,15 +1,12 @@
 //! `install`, `uninstall` and `clients`, with a temporary home folder.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    process::Command,
-};
+use std::{fs, path::PathBuf, process::Command};
 
 use serde_json::Value;
 use tempfile::TempDir;
+use walkdir::DirEntry;
 
-use crate::support::{TABELLION, ended};
+use crate::support::{TABELLION, below, ended};
 
 /// A home folder with a library, `notes`.
 struct Home(TempDir);
@@ -51,18 +48,8 @@ impl Home {
 
     /// Returns all files of `folder` with their content.
     fn files(&self, folder: &str) -> Vec<(PathBuf, Vec<u8>)> {
-        fn below(folder: &Path, files: &mut Vec<(PathBuf, Vec<u8>)>) {
-            for entry in fs::read_dir(folder).expect("a folder").flatten() {
-                let path = entry.path();
-                if path.is_dir() {
-                    below(&path, files);
-                } else {
-                    files.push((path.clone(), fs::read(&path).expect("a file")));
-                }
-            }
-        }
-        let mut files = vec![];
-        below(&self.path(folder), &mut files);
+        let paths = below(&self.path(folder)).map(DirEntry::into_path).filter(|path| !path.is_dir());
+        let mut files: Vec<_> = paths.map(|path| (path.clone(), fs::read(path).expect("a file"))).collect();
         files.sort();
         files
     }

@@ -11,6 +11,9 @@ use std::{
 use serde_json::Value;
 use tabellion_contracts::CONTRACTS;
 use tabellion_runtime::ContractSpec;
+use walkdir::DirEntry;
+
+use crate::support::below;
 
 /// The folders of the server's code, from the top of the workspace: of all its crates but the tests'.
 static PRODUCT: LazyLock<Vec<String>> = LazyLock::new(|| {
@@ -30,16 +33,8 @@ pub(crate) fn workspace() -> &'static Path {
 }
 
 fn rust_files(dir: &Path) -> Vec<PathBuf> {
-    let mut files = vec![];
-    for entry in fs::read_dir(dir).unwrap_or_else(|error| panic!("{}: {error}", dir.display())) {
-        let path = entry.expect("an entry").path();
-        if path.is_dir() {
-            files.extend(rust_files(&path));
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
-            files.push(path);
-        }
-    }
-    files
+    let is_rust = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "rs");
+    below(dir).map(DirEntry::into_path).filter(is_rust).collect()
 }
 
 /// Returns the files below `dir` that contain one of `words`, as `file: word`.

@@ -14,6 +14,7 @@ use tabellion_library as library;
 use tabellion_pack::Grounds;
 use tabellion_runtime::Contract;
 use tempfile::TempDir;
+use walkdir::{DirEntry, WalkDir};
 
 /// The `tabellion` program.
 pub(crate) const TABELLION: &str = env!("CARGO_BIN_EXE_tabellion-under-test");
@@ -154,6 +155,11 @@ impl Server {
 pub(crate) fn exited(target: Target) -> ExitStatus {
     let ended = target.close().expect("the server exits");
     ended.expect("it was started here")
+}
+
+/// Returns every file, link and folder below a folder.
+pub(crate) fn below(folder: &Path) -> impl Iterator<Item = DirEntry> + use<> {
+    WalkDir::new(folder).min_depth(1).into_iter().map(|entry| entry.expect("an entry"))
 }
 
 /// A process that is killed when dropped.

@@ -10,7 +10,7 @@ use std::{
 use serde_json::{Value, json};
 use tabellion_conformance::{Ledger, ledger};
 
-use crate::support::{Library, Server};
+use crate::support::{Library, Server, below};
 
 /// A library's state at one time.
 #[derive(Debug)]
@@ -44,17 +44,18 @@ impl Disk {
     pub(crate) fn read(library: &Library) -> io::Result<Self> {
         let root = library.root();
         let (mut folders, mut git_names) = (BTreeSet::new(), BTreeSet::new());
-        names(root, root, &mut |path, is_dir| {
+        for entry in below(root) {
+            let path = entry.path().strip_prefix(root).map_err(io::Error::other)?.to_path_buf();
             let is_no_intent = path.ends_with("tabellion/intent")
                 && fs::metadata(root.join(&path)).is_ok_and(|found| found.len() == 0);
             if is_no_intent {
                 // An empty intent counts as none.
             } else if path.starts_with(".git") {
                 git_names.insert(path);
-            } else if is_dir {
+            } else if entry.file_type().is_dir() {
                 folders.insert(path);
             }
-        })?;
+        }
         let ledger = Ledger::read(root)?;
         let format = "--format=%H %(trailers:key=Tabellion-Tool,valueonly,separator=%x2C)";
         let log = if ledger.commits.is_empty() {
@@ -139,18 +140,13 @@ pub(crate) fn judge_log(server: &mut Server, disk: &Disk, problems: &mut Vec<Str
 
 /// Copies `template` deeply. Hard links within it stay hard links.
 pub(crate) fn copy(template: &Path, to: &Path) -> io::Result<()> {
-    copy_folder(template, to, &mut BTreeMap::new())
-}
-
-fn copy_folder(from: &Path, to: &Path, copied: &mut BTreeMap<(u64, u64), PathBuf>) -> io::Result<()> {
-    for entry in fs::read_dir(from)? {
-        let entry = entry?;
-        let target = to.join(entry.file_name());
+    let mut copied = BTreeMap::new();
+    for entry in below(template) {
+        let target = to.join(entry.path().strip_prefix(template).map_err(io::Error::other)?);
         let metadata = entry.metadata()?;
         let id = (metadata.dev(), metadata.ino());
         if metadata.is_dir() {
             fs::create_dir_all(&target)?;
-            copy_folder(&entry.path(), &target, copied)?;
         } else if let Some(first) = copied.get(&id) {
             fs::hard_link(first, &target)?;
         } else {
@@ -178,19 +174,6 @@ fn is_gits_own(name: &Path) -> bool {
         [_, "logs", "refs", "heads", "main"] => true,
         _ => false,
     }
-}
-
-fn names(root: &Path, dir: &Path, each: &mut dyn FnMut(PathBuf, bool)) -> io::Result<()> {
-    for entry in fs::read_dir(dir)? {
-        let entry = entry?;
-        let is_dir = entry.file_type()?.is_dir();
-        let path = entry.path();
-        each(path.strip_prefix(root).map_err(io::Error::other)?.to_path_buf(), is_dir);
-        if is_dir {
-            names(root, &path, each)?;
-        }
-    }
-    Ok(())
 }
 
 /// Returns the id of a document's content for `tabellion/ifBase`; null if there is no document.

@@ -1,11 +1,15 @@
 //! A library's git history: commits with their changes, and every version of every document.
 
-use std::{fs, path::Path};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 pub(super) use tabellion_conformance::history::{ALL_REFERENCES, Commit};
 use tabellion_conformance::{history, ledger};
+use walkdir::DirEntry;
 
-use crate::support::Library;
+use crate::support::{Library, below};
 
 /// The current branch.
 pub(super) const HERE: [&str; 1] = ["HEAD"];
@@ -35,32 +39,22 @@ pub(super) fn versions(root: &Path) -> Vec<Vec<u8>> {
 /// Returns leftovers in `root`: locks and temporary files, which belong neither to the documents, nor to git, nor to the
 /// server's permanent files.
 pub(super) fn leftovers(root: &Path) -> Vec<String> {
-    let mut left = vec![];
-    let mut folders = vec![root.to_owned()];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(&folder).expect("a folder") {
-            let path = entry.expect("an entry").path();
-            if path.is_dir() {
-                folders.push(path);
-                continue;
-            }
-            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            let in_git = path.starts_with(root.join(".git"));
-            let is_ours = folder == root.join(".git/tabellion");
-            // An empty intent counts as none.
-            let stays = ["lock", "gathering.lock", "intent"].contains(&&*name)
-                && fs::metadata(&path).is_ok_and(|m| m.len() == 0);
-            let is_left = match (in_git, is_ours) {
-                (_, true) => !(stays || name.starts_with("late-") || name.starts_with("log.sqlite")),
-                (true, _) => name.ends_with(".lock") || name.ends_with(".keep") || name.starts_with("tmp_"),
-                (false, _) => !name.ends_with(".md"),
-            };
-            if is_left {
-                left.push(path.strip_prefix(root).unwrap_or(&path).display().to_string());
-            }
+    let is_left = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let in_git = path.starts_with(root.join(".git"));
+        let is_ours = path.parent() == Some(&root.join(".git/tabellion"));
+        // An empty intent counts as none.
+        let stays = ["lock", "gathering.lock", "intent"].contains(&&*name)
+            && fs::metadata(path).is_ok_and(|m| m.len() == 0);
+        match (in_git, is_ours) {
+            (_, true) => !(stays || name.starts_with("late-") || name.starts_with("log.sqlite")),
+            (true, _) => name.ends_with(".lock") || name.ends_with(".keep") || name.starts_with("tmp_"),
+            (false, _) => !name.ends_with(".md"),
         }
-    }
-    left
+    };
+    let files = below(root).filter(|entry| !entry.file_type().is_dir());
+    let left = files.map(DirEntry::into_path).filter(is_left);
+    left.map(|path| path.strip_prefix(root).unwrap_or(&path).display().to_string()).collect()
 }
 
 #[test]

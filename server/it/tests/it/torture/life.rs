@@ -9,6 +9,7 @@ use std::{
 };
 
 use serde_json::json;
+use walkdir::WalkDir;
 
 use super::{
     Effort,
@@ -214,16 +215,9 @@ fn is_loose(git: &Path, path: &Path) -> bool {
 
 /// Returns all files below a folder, with their size on the disk. Those that are removed meanwhile are left out.
 fn files_below(folder: &Path) -> Vec<(PathBuf, u64)> {
-    let mut files = vec![];
-    for entry in fs::read_dir(folder).expect("a folder") {
-        let entry = entry.expect("an entry");
-        match entry.metadata() {
-            Ok(found) if found.is_dir() => files.extend(files_below(&entry.path())),
-            Ok(found) => files.push((entry.path(), found.blocks() * 512)),
-            Err(_) => {}
-        }
-    }
-    files
+    let there = WalkDir::new(folder).into_iter().filter_map(Result::ok);
+    let files = there.filter(|entry| !entry.file_type().is_dir());
+    files.filter_map(|entry| Some((entry.path().to_owned(), entry.metadata().ok()?.blocks() * 512))).collect()
 }
 
 #[test]

@@ -16,6 +16,7 @@ use std::{
 
 use serde_json::{Value, json};
 use tabellion_conformance::{Target, ledger};
+use walkdir::WalkDir;
 
 use super::{
     disk::{Disk, Side, Sides},
@@ -168,13 +169,7 @@ fn missing_permissions_refuse_changes() {
 }
 
 fn give_to(path: &Path, user: u32) -> io::Result<()> {
-    chown(path, Some(user), Some(user))?;
-    if path.is_dir() {
-        for entry in fs::read_dir(path)? {
-            give_to(&entry?.path(), user)?;
-        }
-    }
-    Ok(())
+    WalkDir::new(path).into_iter().try_for_each(|entry| chown(entry?.path(), Some(user), Some(user)))
 }
 
 /// Returns a server's command under a limit of the shell's `ulimit`.

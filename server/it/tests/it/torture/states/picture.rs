@@ -1,11 +1,8 @@
 //! The state of the disk at one time, in the library and next to it.
 
-use std::{
-    collections::BTreeMap,
-    fs,
-    os::unix::fs::PermissionsExt,
-    path::{Path, PathBuf},
-};
+use std::{collections::BTreeMap, fs, os::unix::fs::PermissionsExt, path::PathBuf};
+
+use walkdir::{DirEntry, WalkDir};
 
 use super::scene::Scene;
 
@@ -16,9 +13,23 @@ pub(super) struct FileTree(BTreeMap<PathBuf, (u32, Vec<u8>)>);
 
 impl FileTree {
     pub(super) fn read(scene: &Scene) -> Self {
-        let mut things = BTreeMap::new();
-        collect(&scene.top(), Path::new(""), &mut things);
-        Self(things)
+        let top = scene.top();
+        let all = WalkDir::new(&top).min_depth(1).into_iter();
+        let all = all.filter_entry(|entry| entry.file_name() != "tabellion");
+        let seen = |entry: walkdir::Result<DirEntry>| {
+            let entry = entry.expect("an entry");
+            let (path, metadata) = (entry.path(), entry.metadata().expect("an entry"));
+            let content = if metadata.is_symlink() {
+                fs::read_link(path).expect("a link").into_os_string().into_encoded_bytes()
+            } else if metadata.is_file() {
+                fs::read(path).expect("a file")
+            } else {
+                Vec::new()
+            };
+            let name = path.strip_prefix(&top).expect("it is below").to_owned();
+            (name, (metadata.permissions().mode(), content))
+        };
+        Self(all.map(seen).collect())
     }
 
     /// Returns the paths below `$T` that differ from `earlier`.
@@ -29,27 +40,6 @@ impl FileTree {
         changed.sort();
         changed.dedup();
         changed
-    }
-}
-
-fn collect(top: &Path, folder: &Path, things: &mut BTreeMap<PathBuf, (u32, Vec<u8>)>) {
-    for entry in fs::read_dir(top.join(folder)).expect("a folder") {
-        let name = folder.join(entry.expect("an entry").file_name());
-        if name.ends_with("tabellion") {
-            continue;
-        }
-        let path = top.join(&name);
-        let metadata = fs::symlink_metadata(&path).expect("an entry");
-        let mut content = Vec::new();
-        if metadata.is_symlink() {
-            let leads = fs::read_link(&path).expect("a link");
-            content = leads.into_os_string().into_encoded_bytes();
-        } else if metadata.is_file() {
-            content = fs::read(&path).expect("a file");
-        } else if metadata.is_dir() {
-            collect(top, &name, things);
-        }
-        things.insert(name, (metadata.permissions().mode(), content));
     }
 }
 
