@@ -5,15 +5,17 @@ mod generated;
 #[path = "../../../codegen/examples/notes/memory.rs"]
 mod memory;
 
+mod support;
+
 use std::sync::Arc;
 
-use futures_util::FutureExt as _;
 use generated::bulletin::{
     AUTH, Bulletin, CONTRACT, PostNoticeRequest, PostNoticeResponse, ReadNoticeRequest, ReadNoticeResponse,
     RemoveNoticeRequest, RemoveNoticeResponse, Service, Status, ToolError,
 };
 use memory::Memory;
 use serde_json::{Value, json};
+use support::ready;
 use tabellion_runtime::{
     Agent, Answer, CallContext, Change, Content, Contract, ErrorAnswer, Identity, KnownCaller, ReadCx,
     Rejection, Snapshot as _, Staged, WriteCx,
@@ -92,8 +94,7 @@ fn call(
     request: Value,
 ) -> Result<Answer, ErrorAnswer> {
     let context = CallContext { caller: caller.map(Arc::new), ..CallContext::default() };
-    let answer = service.call(&context, tool, request).now_or_never();
-    match answer.expect("the store in memory never waits") {
+    match ready(service.call(&context, tool, request)) {
         Ok(answer) => Ok(answer),
         Err(Rejection::Declared(error)) => Err(error),
         Err(other) => panic!("{other:?}"),

@@ -5,8 +5,9 @@ mod support;
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
-use support::origin::{
-    ALWAYS, CONTRACT, FIELDS, Facts, Memory, NEVER, REQUIRED, Sessions, establish, rejected, said,
+use support::{
+    memory::Memory,
+    origin::{ALWAYS, CONTRACT, FIELDS, Facts, NEVER, REQUIRED, Sessions, establish, rejected, said},
 };
 use tabellion_runtime::{
     CallContext, CallOrigin, Connection, Provenance, Transport,
@@ -346,7 +347,7 @@ fn provenance_reaches_the_log_entry_and_not_the_request() {
     let context = call(meta_without(&["machine_id", "delegated"]));
     let answer = support::origin::put(&memory, &context, json!({ "text": "a" })).unwrap();
     assert_eq!(answer.response, json!({ "text": "a", "by": "operator_id of Ada" }));
-    let details = memory.details.lock().unwrap().pop().unwrap();
+    let details = memory.state.lock().unwrap().commits.pop().unwrap().details;
     assert_eq!(details["tool's"], json!("own"));
     let mut expected: Map<_, _> =
         FIELDS.iter().map(|field| (field.name.to_owned(), value(field.name))).collect();

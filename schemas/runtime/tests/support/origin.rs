@@ -2,19 +2,19 @@
 
 use std::sync::{Arc, Mutex};
 
-use futures_util::FutureExt as _;
 use serde_json::{Map, Value, json};
 use tabellion_runtime::{
-    Answer, BoxFuture, CallContext, Change, Claim, CommitId, Content, ContractError, ContractSpec,
-    Discovered, Document, Documents, Entry, Environment, ErrorAnswer, ErrorSpec, Failure, FailureKind,
-    IdempotencyKey, Prepared, Provenance, Rejection, Replay, Schema, Session, Snapshot, Store, StoreError,
-    ToolSpec, Transport, WriteCx, dispatch, provenance,
+    Answer, BoxFuture, CallContext, Change, Content, ContractError, ContractSpec, Discovered, Documents,
+    Environment, ErrorAnswer, ErrorSpec, Failure, FailureKind, Provenance, Rejection, Schema, ToolSpec,
+    Transport, WriteCx, dispatch, provenance,
     spec::{
         AlsoIf, Discovery, ErrorChannel, MissingProvenance, ModesSpec, ProvenanceDefault, ProvenanceField,
         ProvenancePlace::{self, Bound, Config, Holder},
         ProvenanceSpec, ProvenanceType, ProvenanceUse,
     },
 };
+
+use super::{memory::Memory, ready};
 
 const fn text(
     name: &'static str,
@@ -325,64 +325,6 @@ pub(crate) fn rejected<T>(outcome: Result<T, Rejection>) -> ErrorAnswer {
     }
 }
 
-/// A store that records only the details of log entries.
-#[derive(Default)]
-pub(crate) struct Memory {
-    pub(crate) details: Arc<Mutex<Vec<Map<String, Value>>>>,
-}
-
-struct Turn(Arc<Mutex<Vec<Map<String, Value>>>>);
-
-impl Snapshot for Memory {
-    fn read(&self, _: &str) -> Result<Option<Document>, Failure> {
-        Ok(None)
-    }
-}
-
-impl Snapshot for Turn {
-    fn read(&self, _: &str) -> Result<Option<Document>, Failure> {
-        Ok(None)
-    }
-}
-
-impl Store for Memory {
-    fn begin<'a>(&'a self, _: Claim<'a>) -> BoxFuture<'a, Result<Box<dyn Session + 'a>, Failure>> {
-        let turn = Turn(self.details.clone());
-        Box::pin(async { Ok(Box::new(turn) as Box<dyn Session>) })
-    }
-
-    fn difference(&self, _: &<Documents as tabellion_runtime::Ground>::Before, _: &Change) -> String {
-        String::new()
-    }
-}
-
-impl Session for Turn {
-    fn replay<'a>(
-        &'a self,
-        _: &'a CallContext,
-        _: &'a IdempotencyKey,
-        _: &'a str,
-    ) -> BoxFuture<'a, Result<Option<Replay>, StoreError>> {
-        Box::pin(async { Ok(None) })
-    }
-
-    fn prepare<'a>(
-        &'a mut self,
-        _: &'a Change,
-        entry: &'a Entry<'a>,
-    ) -> BoxFuture<'a, Result<Prepared, StoreError>> {
-        self.0.lock().unwrap().push(entry.details.clone());
-        Box::pin(async { Ok(Prepared { commit: CommitId::new("c1"), base: None, content: None }) })
-    }
-
-    fn publish<'a>(self: Box<Self>) -> BoxFuture<'a, Result<(), StoreError>>
-    where
-        Self: 'a,
-    {
-        Box::pin(async { Ok(()) })
-    }
-}
-
 /// Calls `never` as generated code does.
 pub(crate) fn put(memory: &Memory, call: &CallContext, arguments: Value) -> Result<Answer, Rejection> {
     let call = CallContext { provenance: Some(establish(&NEVER, call)?), ..call.clone() };
@@ -402,9 +344,4 @@ pub(crate) fn put(memory: &Memory, call: &CallContext, arguments: Value) -> Resu
             })
         },
     ))
-}
-
-/// Returns the result of a future that never waits.
-fn ready<T>(future: impl Future<Output = T>) -> T {
-    future.now_or_never().expect("the store in memory never waits")
 }
