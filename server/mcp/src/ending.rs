@@ -2,9 +2,10 @@
 
 use std::{
     future, io,
-    sync::{Arc, Mutex, OnceLock},
+    sync::{Arc, OnceLock},
 };
 
+use parking_lot::Mutex;
 use rmcp::model::Extensions;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -45,9 +46,7 @@ impl Ending {
 
     /// Requests the end because of `fault`. Only the first fault is reported.
     pub(super) fn fail(&self, fault: ServeError) {
-        let mut first = self.fault.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        first.get_or_insert(fault);
-        drop(first);
+        self.fault.lock().get_or_insert(fault);
         self.ask();
     }
 
@@ -63,8 +62,7 @@ impl Ending {
 
     /// Returns the outcome of the service.
     pub(super) fn outcome(&self) -> Result<(), ServeError> {
-        let fault = self.fault.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take();
-        match fault {
+        match self.fault.lock().take() {
             Some(ServeError::Write(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
             Some(fault) => Err(fault),
             None => Ok(()),

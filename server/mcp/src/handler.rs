@@ -1,7 +1,8 @@
 //! Answers each method of MCP: from the [`Lists`](crate::lists::Lists), or through [`requests`].
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::*,
@@ -91,10 +92,6 @@ impl Handler {
         let requester = requests::anonymous(request, &meta);
         let allowed = self.shared.gateway.may_watch(route.contract.spec(), route.spec.name, &requester);
         allowed.map_err(render::error)
-    }
-
-    fn subscriptions(&self) -> std::sync::MutexGuard<'_, Subscriptions> {
-        self.subscriptions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns true if a contract uses `method` and the method exists in the client's era.
@@ -258,7 +255,7 @@ impl ServerHandler for Handler {
         let route = route.ok_or_else(|| render::unknown_resource(&params.uri))?;
         self.check_watched(&route, &cx.extensions)?;
         let watched = WatchedResource::begin(&params.uri, route).await;
-        let is_added = self.subscriptions().add(watched, cx.peer);
+        let is_added = self.subscriptions.lock().add(watched, cx.peer);
         is_added.then_some(()).ok_or_else(too_many_subscriptions)
     }
 
@@ -270,7 +267,7 @@ impl ServerHandler for Handler {
         self.offered::<UnsubscribeRequestMethod>(&cx)?;
         let route = self.shared.gateway.catalog().resource(&params.uri);
         route.ok_or_else(|| render::unknown_resource(&params.uri))?;
-        self.subscriptions().remove(&params.uri);
+        self.subscriptions.lock().remove(&params.uri);
         Ok(())
     }
 

@@ -5,9 +5,10 @@
 
 use std::{
     collections::{HashMap, hash_map},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
 };
 
+use parking_lot::Mutex;
 use rmcp::model::RequestId;
 use tabellion_gateway::{Slot, WeakSlot};
 use tokio::sync::{Notify, Semaphore};
@@ -37,7 +38,7 @@ impl InFlight {
 
     /// Registers the request `id` unless an unanswered request has the same id.
     pub(super) fn admit(&self, id: &RequestId, slot: &Slot) -> bool {
-        match self.unanswered().entry(id.clone()) {
+        match self.unanswered.lock().entry(id.clone()) {
             hash_map::Entry::Occupied(_) => false,
             hash_map::Entry::Vacant(entry) => {
                 entry.insert(slot.clone());
@@ -48,7 +49,7 @@ impl InFlight {
 
     /// Removes the request `id`, which is answered or will not be. The caller takes over its slot.
     pub(super) fn settle(&self, id: &RequestId) -> Option<Slot> {
-        self.unanswered().remove(id)
+        self.unanswered.lock().remove(id)
     }
 
     /// Frees the slot of a written answer.
@@ -67,9 +68,5 @@ impl InFlight {
     /// Waits until no request is in flight.
     pub(super) async fn idle(&self) {
         let _all = self.slots.acquire_many(MAX).await;
-    }
-
-    fn unanswered(&self) -> MutexGuard<'_, HashMap<RequestId, Slot>> {
-        self.unanswered.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

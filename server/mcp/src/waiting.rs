@@ -1,10 +1,8 @@
 //! The client as the caller of a call: it can cancel, and receives progress if its request has a progress token.
 
-use std::{
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
+use parking_lot::Mutex;
 use rmcp::{
     Peer, RoleServer,
     model::{ProgressNotificationParam, ProgressToken},
@@ -31,7 +29,7 @@ impl Caller for WaitingClient {
 
     fn hear(&self, progress: Progress) {
         if let Some(latest) = &self.latest {
-            let mut latest = latest.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut latest = latest.lock();
             if progress.done > latest.done {
                 *latest = progress;
             }
@@ -81,7 +79,7 @@ async fn report(
             () = tokio::time::sleep(PROGRESS_INTERVAL) => {}
         }
         let Some(latest) = &waiting.latest else { return };
-        let latest = latest.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let latest = latest.lock().clone();
         if latest.done <= reported {
             continue;
         }

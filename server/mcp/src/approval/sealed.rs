@@ -7,12 +7,13 @@
 use std::{
     collections::HashMap,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc,
         atomic::{AtomicU64, Ordering},
     },
     time::Duration,
 };
 
+use parking_lot::Mutex;
 use rmcp::model::{ElicitResult, InputResponses, RequestStateCodec, RequestStateError, SealOptions};
 use serde::{Deserialize, Serialize};
 use tabellion_runtime::{Approver, BoxFuture, Decision, Proposal, ToolSpec};
@@ -100,7 +101,7 @@ impl Seals {
     /// Marks the state as used. Returns false if it was used already.
     fn spend(&self, number: u64) -> bool {
         let now = Instant::now();
-        let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut used = self.used.lock();
         used.retain(|_, expires| *expires > now);
         used.insert(number, now + self.lifetime).is_none()
     }

@@ -2,10 +2,11 @@
 
 use std::{
     collections::{HashMap, VecDeque},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
 };
 
 use hyper::body::Bytes;
+use parking_lot::Mutex;
 use rmcp::{
     RoleServer,
     model::{
@@ -58,7 +59,7 @@ impl Routes {
 
     /// Opens a stream for the request `id`, unless an unanswered request has the same id. Numbers start at 1.
     pub(super) fn open(&self, id: &RequestId, request: &ClientRequest) -> Option<(u64, Arc<Stream>)> {
-        let mut table = self.table();
+        let mut table = self.table.lock();
         if table.unanswered.contains_key(id) {
             return None;
         }
@@ -75,7 +76,7 @@ impl Routes {
 
     /// Ends the stream of the request `id`, which gets no answer. Returns false if there is none.
     pub(super) fn close(&self, id: &RequestId) -> bool {
-        let route = self.table().take(id);
+        let route = self.table.lock().take(id);
         if let Some(route) = &route {
             route.stream.end();
         }
@@ -84,7 +85,7 @@ impl Routes {
 
     /// Ends all streams.
     pub(super) fn close_all(&self) {
-        let unanswered = std::mem::take(&mut self.table().unanswered);
+        let unanswered = std::mem::take(&mut self.table.lock().unanswered);
         unanswered.values().for_each(|route| route.stream.end());
         self.own.end();
     }
@@ -94,7 +95,7 @@ impl Routes {
         if number == 0 {
             return Some(self.own.clone());
         }
-        let table = self.table();
+        let table = self.table.lock();
         let mut unanswered = table.unanswered.values();
         let open = unanswered.find(|route| route.number == number).map(|route| &route.stream);
         let mut ended = table.ended.iter();
@@ -104,7 +105,7 @@ impl Routes {
 
     /// Returns true if a request or reader is waiting.
     pub(super) fn are_in_use(&self) -> bool {
-        self.own.has_reader() || !self.table().unanswered.is_empty()
+        self.own.has_reader() || !self.table.lock().unanswered.is_empty()
     }
 
     /// Sends a message to its stream. Returns true if it was an answer.
@@ -117,15 +118,15 @@ impl Routes {
                 None => return Ok(false),
             },
             JsonRpcMessage::Request(request) => {
-                self.table().stream_of_request(&self.own, &request.id, &request.request).say(text);
+                self.table.lock().stream_of_request(&self.own, &request.id, &request.request).say(text);
                 return Ok(false);
             }
             JsonRpcMessage::Notification(notification) => {
-                self.table().stream_of_notification(&self.own, &notification.notification).say(text);
+                self.table.lock().stream_of_notification(&self.own, &notification.notification).say(text);
                 return Ok(false);
             }
         };
-        let mut table = self.table();
+        let mut table = self.table.lock();
         let Some(route) = table.take(id) else {
             return Ok(false);
         };
@@ -137,10 +138,6 @@ impl Routes {
             }
         }
         Ok(true)
-    }
-
-    fn table(&self) -> MutexGuard<'_, Table> {
-        self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -1,10 +1,8 @@
 //! The open sessions of revisions until 2025-11-25.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use std::{collections::HashMap, sync::Arc};
 
+use parking_lot::Mutex;
 use tabellion_runtime::Identity;
 use tokio::time::{Duration, Instant};
 
@@ -50,7 +48,7 @@ impl Sessions {
         getrandom::fill(&mut bytes).expect("the system gives random bytes");
         let id = format!("{:032x}", u128::from_be_bytes(bytes));
         let now = Instant::now();
-        let mut open = self.open();
+        let mut open = self.open.lock();
         open.retain(|_, session| {
             let is_old = |since| now.duration_since(since) >= IDLE_TIMEOUT;
             let over = session.conversation.is_over() || session.idle_since().is_some_and(is_old);
@@ -94,7 +92,7 @@ impl Sessions {
 
     /// Returns the session with this id and owner, and marks it as active.
     pub(super) fn get(&self, id: &str, owner: Option<&Identity>) -> Option<Arc<Conversation>> {
-        let mut open = self.open();
+        let mut open = self.open.lock();
         let session = open.get_mut(id).filter(|it| it.owner.as_ref() == owner)?;
         session.used = Instant::now();
         let conversation = session.conversation.clone();
@@ -103,7 +101,7 @@ impl Sessions {
 
     /// Ends the session with this id and owner. Returns false if there is none.
     pub(super) fn end(&self, id: &str, owner: Option<&Identity>) -> bool {
-        let mut open = self.open();
+        let mut open = self.open.lock();
         let is_theirs = open.get(id).is_some_and(|it| it.owner.as_ref() == owner);
         let session = is_theirs.then(|| open.remove(id)).flatten();
         if let Some(session) = &session {
@@ -114,10 +112,6 @@ impl Sessions {
 
     /// Returns the number of open sessions.
     pub(super) fn count(&self) -> usize {
-        self.open().len()
-    }
-
-    fn open(&self) -> MutexGuard<'_, HashMap<String, Session>> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+        self.open.lock().len()
     }
 }

@@ -2,12 +2,10 @@
 //!
 //! Writers never wait for readers. Messages already read are kept for a while, so that a client can resume after its connection broke.
 
-use std::{
-    collections::VecDeque,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use std::{collections::VecDeque, sync::Arc};
 
 use hyper::body::Bytes;
+use parking_lot::Mutex;
 use tokio::sync::watch;
 
 /// Upper bound of the bytes kept of messages already read.
@@ -73,23 +71,23 @@ impl Stream {
 
     /// Ends the stream without an answer.
     pub(super) fn end(&self) {
-        self.state().ended = true;
+        self.state.lock().ended = true;
         self.changed.send_replace(());
     }
 
     /// Keeps messages for resumption from here on.
     pub(super) fn keep(&self) {
-        self.state().kept = true;
+        self.state.lock().kept = true;
     }
 
     /// Returns true if the stream has ended and can be resumed.
     pub(super) fn is_kept(&self) -> bool {
-        self.state().kept
+        self.state.lock().kept
     }
 
     /// Starts a reader after the message `after`, or at the first unread message. Earlier readers receive no further messages.
     pub(super) fn read(self: &Arc<Self>, after: Option<u64>) -> Reader {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         state.reader += 1;
         let (number, at) = (state.reader, after.unwrap_or(state.read));
         drop(state);
@@ -103,7 +101,7 @@ impl Stream {
     }
 
     fn push(&self, message: Bytes, code: Option<i32>, is_answer: bool) {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         if state.ended {
             return;
         }
@@ -116,10 +114,6 @@ impl Stream {
         }
         drop(state);
         self.changed.send_replace(());
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -144,7 +138,7 @@ impl Reader {
         loop {
             self.changed.borrow_and_update();
             {
-                let mut state = self.stream.state();
+                let mut state = self.stream.state.lock();
                 if state.reader != self.number {
                     return None;
                 }
@@ -169,7 +163,7 @@ impl Reader {
         loop {
             self.changed.borrow_and_update();
             {
-                let state = self.stream.state();
+                let state = self.stream.state.lock();
                 let has_more = state.last > self.at;
                 if has_more || state.ended || state.reader != self.number {
                     return;
@@ -183,7 +177,7 @@ impl Reader {
 
     /// Returns the answer if it is the next message.
     pub(super) fn answer(&mut self) -> Option<Event> {
-        let state = self.stream.state();
+        let state = self.stream.state.lock();
         let next = state.events.iter().find(|event| event.number > self.at)?;
         next.is_answer.then(|| next.clone())
     }
