@@ -10,6 +10,7 @@
 
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests open what they have made"))]
 
+mod client;
 mod connection;
 mod credentials;
 mod downloads;

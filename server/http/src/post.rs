@@ -2,23 +2,16 @@
 
 use std::{io, sync::Arc, time::Duration};
 
-use http_body_util::{BodyExt as _, Full, Limited};
+use http_body_util::Full;
 use hyper::{
-    Request, StatusCode, Uri,
+    Method, Request, StatusCode, Uri,
     body::Bytes,
-    client::conn::http1,
-    header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST},
+    header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE},
 };
-use hyper_util::rt::TokioIo;
 use serde_json::Value;
-use tokio::{
-    io::{AsyncRead, AsyncWrite},
-    net::TcpStream,
-    runtime,
-};
-use tokio_rustls::{TlsConnector, rustls::pki_types::ServerName};
+use tokio::runtime;
 
-use crate::tls;
+use crate::{client, tls};
 
 /// Maximum size of an answer, in bytes.
 const MAX_ANSWER_BYTES: usize = 16 << 20;
@@ -74,8 +67,7 @@ pub fn post(
     if url.host().is_none() || !matches!(url.scheme_str(), Some("http" | "https")) {
         return Err(PostError::Url);
     }
-    let mut request = Request::post(url.path_and_query().map_or("/", |path| path.as_str()))
-        .header(HOST, url.authority().map_or("", |authority| authority.as_str()))
+    let mut request = client::request(Method::POST, &url)
         .header(CONTENT_TYPE, "application/json")
         .header(ACCEPT, "application/json, text/event-stream");
     if let Some(key) = key {
@@ -87,39 +79,21 @@ pub fn post(
     let request = request.body(Full::new(Bytes::from(message.to_string()))).map_err(|_| PostError::Url)?;
     let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
-        let answered = tokio::time::timeout(timeout, connect(&url, request)).await;
+        let answered = tokio::time::timeout(timeout, answer(&url, request)).await;
         answered.unwrap_or(Err(PostError::Timeout(timeout)))
     })
 }
 
-async fn connect(url: &Uri, request: Request<Full<Bytes>>) -> Result<(Value, Option<String>), PostError> {
-    let host = url.host().unwrap_or_default();
-    let bare = host.trim_start_matches('[').trim_end_matches(']');
-    let secure = url.scheme_str() == Some("https");
-    let port = url.port_u16().unwrap_or(if secure { 443 } else { 80 });
-    let stream = TcpStream::connect((bare, port)).await?;
-    if !secure {
-        return ask(stream, request).await;
-    }
-    let name = ServerName::try_from(bare.to_owned()).map_err(io::Error::other)?;
-    let connector = TlsConnector::from(Arc::new(tls::client()?));
-    ask(connector.connect(name, stream).await?, request).await
-}
-
-async fn ask<S>(stream: S, request: Request<Full<Bytes>>) -> Result<(Value, Option<String>), PostError>
-where
-    S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
-{
-    let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
-    tokio::spawn(connection);
-    let answer = sender.send_request(request).await?;
+async fn answer(url: &Uri, request: Request<Full<Bytes>>) -> Result<(Value, Option<String>), PostError> {
+    let is_secure = url.scheme_str() == Some("https");
+    let tls = is_secure.then(tls::client).transpose()?.map(Arc::new);
+    let answer = client::send::<PostError>(url, tls, request).await?;
     if !answer.status().is_success() {
         return Err(PostError::Status(answer.status()));
     }
     let session = answer.headers().get(SESSION);
     let session = session.and_then(|id| id.to_str().ok()).map(str::to_owned);
-    let body = Limited::new(answer.into_body(), MAX_ANSWER_BYTES).collect().await;
-    let bytes = body.map_err(|_| PostError::Answer)?.to_bytes();
+    let bytes = client::body(answer, MAX_ANSWER_BYTES).await.ok_or(PostError::Answer)?;
     Ok((message(&bytes).ok_or(PostError::Answer)?, session))
 }
 

@@ -2,24 +2,11 @@
 
 use std::{io, sync::Arc, time::Duration};
 
-use http_body_util::{BodyExt as _, Empty, Limited};
-use hyper::{
-    Request, StatusCode, Uri,
-    body::Bytes,
-    client::conn::http1,
-    header::{ACCEPT, HOST},
-};
-use hyper_util::rt::TokioIo;
-use tokio::{
-    io::{AsyncRead, AsyncWrite},
-    net::TcpStream,
-};
-use tokio_rustls::{
-    TlsConnector,
-    rustls::{ClientConfig, pki_types::ServerName},
-};
+use hyper::{Method, StatusCode, Uri, body::Bytes, header::ACCEPT};
+use tokio_rustls::rustls::ClientConfig;
 
 use super::{KeySet, KeySetError};
+use crate::client;
 
 /// Maximum size of a key set, in bytes.
 const MAX_SET_BYTES: usize = 256 << 10;
@@ -53,50 +40,18 @@ pub(super) async fn get(
     tls: Option<&Arc<ClientConfig>>,
     timeout: Duration,
 ) -> Result<KeySet, FetchError> {
-    let got = tokio::time::timeout(timeout, connect(url, tls)).await;
+    let got = tokio::time::timeout(timeout, text(url, tls)).await;
     let text = got.unwrap_or(Err(FetchError::Timeout(timeout)))?;
     Ok(KeySet::parse(&text)?)
 }
 
-async fn connect(url: &Uri, tls: Option<&Arc<ClientConfig>>) -> Result<Bytes, FetchError> {
-    let host = url.host().unwrap_or_default();
-    let bare = host.trim_start_matches('[').trim_end_matches(']');
-    let port = url.port_u16().unwrap_or(if tls.is_some() { 443 } else { 80 });
-    let stream = TcpStream::connect((bare, port)).await?;
-    match tls {
-        None => ask(url, stream).await,
-        Some(config) => {
-            let name = ServerName::try_from(bare.to_owned()).map_err(io::Error::other)?;
-            let connector = TlsConnector::from(config.clone());
-            ask(url, connector.connect(name, stream).await?).await
-        }
+async fn text(url: &Uri, tls: Option<&Arc<ClientConfig>>) -> Result<Bytes, FetchError> {
+    let request =
+        client::request(Method::GET, url).header(ACCEPT, "application/jwk-set+json, application/json");
+    let request = request.body(Default::default()).map_err(io::Error::other)?;
+    let answer = client::send::<FetchError>(url, tls.cloned(), request).await?;
+    if answer.status() != StatusCode::OK {
+        return Err(FetchError::Status(answer.status()));
     }
-}
-
-async fn ask<S>(url: &Uri, stream: S) -> Result<Bytes, FetchError>
-where
-    S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
-{
-    let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
-    let path = url.path_and_query().map_or("/", |path| path.as_str());
-    let host = url.authority().map(|it| it.as_str()).unwrap_or_default();
-    let request = Request::get(path)
-        .header(HOST, host)
-        .header(ACCEPT, "application/jwk-set+json, application/json")
-        .body(Empty::<Bytes>::new());
-    let request = request.map_err(io::Error::other)?;
-    let answer = async {
-        let response = sender.send_request(request).await?;
-        if response.status() != StatusCode::OK {
-            return Err(FetchError::Status(response.status()));
-        }
-        let body = Limited::new(response.into_body(), MAX_SET_BYTES).collect().await;
-        body.map(|body| body.to_bytes()).map_err(|_| FetchError::TooLong)
-    };
-    // The connection must be polled for the request to progress, and may close before the answer is read.
-    tokio::pin!(connection, answer);
-    tokio::select! {
-        answer = &mut answer => answer,
-        _ = &mut connection => answer.await,
-    }
+    client::body(answer, MAX_SET_BYTES).await.ok_or(FetchError::TooLong)
 }
