@@ -27,145 +27,157 @@ const HEAD: &str = "HEAD";
 const PATH: &str = "path";
 const NO_SUCH: &str = "no_such";
 
-pub(super) async fn list(
-    cx: &ReadCx<'_, Rows>,
-    workspaces: &Workspaces,
-    req: VcsListRepositoriesRequest,
-) -> Answer<VcsListRepositoriesResponse> {
-    let found = blocking(|| {
-        let folder = workspaces.folder(&req.repo_path)?;
-        vcs::repositories(workspaces, &folder, &cx.stop())
-    });
-    let found = found.map_err(failure)?;
-    let wanted = wanted(cx, &req.repo_id).await?;
-    let is_wanted = |repository: &&vcs::RepositorySummary| match &wanted {
-        None => true,
-        Some(Wanted { id, path }) => repository.id == *id || path.as_deref() == Some(&*repository.path),
-    };
-    let limit = size(req.limit);
-    let all: Vec<_> = found.repositories.iter().filter(is_wanted).collect();
-    note_cut(cx, all.len() > limit || found.truncated, all.len() as u64);
-    for (path, error) in &found.unreadable {
-        tracing::info!(path, %error, "a repository is left out of a list");
+impl VcsTool for Memory {
+    async fn vcs_index_repository(
+        &self,
+        cx: &WriteCx<'_, Rows>,
+        req: VcsIndexRepositoryRequest,
+    ) -> Change<VcsIndexRepositoryResponse> {
+        let listed = super::code::start::named_repository(cx, &self.code, &req).map_err(refused)?;
+        check_id(cx, &req.repo_id, &listed.id, &listed.path).await?;
+        super::code::start::repository(cx, &self.code, &listed).await.map_err(refused)
     }
-    let repositories: Vec<_> = all
-        .into_iter()
-        .take(limit)
-        .map(|repository| ListedRepository {
-            id: repository.id.clone(),
-            path: repository.path.clone(),
-            default_branch: repository.default_branch.clone(),
-            head: repository.head.clone(),
+
+    async fn vcs_list_repositories(
+        &self,
+        cx: &ReadCx<'_, Rows>,
+        req: VcsListRepositoriesRequest,
+    ) -> Answer<VcsListRepositoriesResponse> {
+        let found = blocking(|| {
+            let folder = self.workspaces.folder(&req.repo_path)?;
+            vcs::repositories(&self.workspaces, &folder, &cx.stop())
+        });
+        let found = found.map_err(failure)?;
+        let wanted = wanted(cx, &req.repo_id).await?;
+        let is_wanted = |repository: &&vcs::RepositorySummary| match &wanted {
+            None => true,
+            Some(Wanted { id, path }) => repository.id == *id || path.as_deref() == Some(&*repository.path),
+        };
+        let limit = size(req.limit);
+        let all: Vec<_> = found.repositories.iter().filter(is_wanted).collect();
+        note_cut(cx, all.len() > limit || found.truncated, all.len() as u64);
+        for (path, error) in &found.unreadable {
+            tracing::info!(path, %error, "a repository is left out of a list");
+        }
+        let repositories: Vec<_> = all
+            .into_iter()
+            .take(limit)
+            .map(|repository| ListedRepository {
+                id: repository.id.clone(),
+                path: repository.path.clone(),
+                default_branch: repository.default_branch.clone(),
+                head: repository.head.clone(),
+            })
+            .collect();
+        Ok(VcsListRepositoriesResponse { count: repositories.len() as u64, repositories })
+    }
+
+    async fn vcs_compare_branches(
+        &self,
+        cx: &ReadCx<'_, Rows>,
+        req: VcsCompareBranchesRequest,
+    ) -> Answer<VcsCompareBranchesResponse> {
+        let comparison = read(cx, &self.workspaces, &req.repo_id, &req.repo_path, |repository| {
+            compared(cx, repository, req.base_branch.as_deref(), req.target_branch.as_deref())
         })
-        .collect();
-    Ok(VcsListRepositoriesResponse { count: repositories.len() as u64, repositories })
-}
-
-pub(super) async fn compare(
-    cx: &ReadCx<'_, Rows>,
-    workspaces: &Workspaces,
-    req: VcsCompareBranchesRequest,
-) -> Answer<VcsCompareBranchesResponse> {
-    let comparison = read(cx, workspaces, &req.repo_id, &req.repo_path, |repository| {
-        compared(cx, repository, req.base_branch.as_deref(), req.target_branch.as_deref())
-    })
-    .await?;
-    let limit = size(req.limit);
-    note_cut(cx, comparison.files.len() > limit, comparison.files.len() as u64);
-    let files = comparison.files.iter().take(limit).map(|file| ComparedFile {
-        path: file.path.clone(),
-        old_path: file.old_path.clone(),
-        status: status(file.status),
-        additions: file.additions,
-        deletions: file.deletions,
-        binary: file.binary,
-    });
-    Ok(VcsCompareBranchesResponse {
-        files: files.collect(),
-        base_branch: comparison.base.name.clone(),
-        head_branch: comparison.target.name.clone(),
-        merge_base: Some(comparison.merge_base.to_string()),
-        files_changed: comparison.files.len() as u64,
-        additions: comparison.additions,
-        deletions: comparison.deletions,
-    })
-}
-
-pub(super) async fn search(
-    cx: &ReadCx<'_, Rows>,
-    workspaces: &Workspaces,
-    req: VcsSearchBranchRequest,
-) -> Answer<VcsSearchBranchResponse> {
-    if let (Some(target), Some(base)) = (&req.target_branch, &req.base_branch)
-        && target != base
-    {
-        let message =
-            "`base_branch` and `target_branch` name different branches, and one is searched; leave one out";
-        return Err(invalid("one_branch", "/base_branch", message.into()).into());
+        .await?;
+        let limit = size(req.limit);
+        note_cut(cx, comparison.files.len() > limit, comparison.files.len() as u64);
+        let files = comparison.files.iter().take(limit).map(|file| ComparedFile {
+            path: file.path.clone(),
+            old_path: file.old_path.clone(),
+            status: status(file.status),
+            additions: file.additions,
+            deletions: file.deletions,
+            binary: file.binary,
+        });
+        Ok(VcsCompareBranchesResponse {
+            files: files.collect(),
+            base_branch: comparison.base.name.clone(),
+            head_branch: comparison.target.name.clone(),
+            merge_base: Some(comparison.merge_base.to_string()),
+            files_changed: comparison.files.len() as u64,
+            additions: comparison.additions,
+            deletions: comparison.deletions,
+        })
     }
-    let name = req.target_branch.as_deref().or(req.base_branch.as_deref());
-    let (id, revision, found) = read(cx, workspaces, &req.repo_id, &req.repo_path, |repository| {
-        let revision = revision(repository, name, "/target_branch")?;
-        let found = repository.search(&revision, &req.query, size(req.limit), &cx.stop());
-        Ok((repository.id(), revision, found.map_err(failure)?))
-    })
-    .await?;
-    note_cut(cx, found.total > found.lines.len() as u64, found.total);
-    let results: Vec<_> = found
-        .lines
-        .into_iter()
-        .map(|line| BranchHit { path: line.path, line: line.line, snippet: line.snippet })
-        .collect();
-    Ok(VcsSearchBranchResponse {
-        repository_id: id,
-        branch: revision.name,
-        query: req.query,
-        count: results.len() as u64,
-        total: found.total,
-        results,
-    })
-}
 
-pub(super) async fn impact(
-    cx: &ReadCx<'_, Rows>,
-    workspaces: &Workspaces,
-    req: VcsAnalyzeImpactRequest,
-) -> Answer<VcsAnalyzeImpactResponse> {
-    let limit = size(req.limit);
-    let (comparison, impact) = read(cx, workspaces, &req.repo_id, &req.repo_path, |repository| {
-        let comparison = compared(cx, repository, req.base_branch.as_deref(), req.target_branch.as_deref())?;
-        let impact = repository.impact(&comparison, limit, &cx.stop());
-        Ok((comparison, impact.map_err(failure)?))
-    })
-    .await?;
-    let is_cut = comparison.files.len() > limit
-        || impact.files.iter().any(|file| file.total_dependents > file.dependents.len() as u64);
-    note_cut(cx, is_cut, comparison.files.len() as u64);
-    let count = |status| comparison.files.iter().filter(|file| file.status == status).count() as u64;
-    let summary = ImpactSummary {
-        total_files: comparison.files.len() as u64,
-        added: count(vcs::FileStatus::Added),
-        modified: count(vcs::FileStatus::Modified),
-        deleted: count(vcs::FileStatus::Deleted),
-        renamed: count(vcs::FileStatus::Renamed),
-        total_changes: comparison.additions + comparison.deletions,
-    };
-    let files = impact.files.into_iter().map(|file| ImpactedFile {
-        path: file.change.path,
-        status: status(file.change.status),
-        impact: file.change.additions + file.change.deletions,
-        additions: file.change.additions,
-        deletions: file.change.deletions,
-        symbols: file.symbols,
-        dependents: file.dependents.into_iter().map(dependent).collect(),
-    });
-    Ok(VcsAnalyzeImpactResponse {
-        impacted_files: files.collect(),
-        base_ref: comparison.base.name,
-        head_ref: comparison.target.name,
-        impact_score: impact.score,
-        summary,
-    })
+    async fn vcs_search_branch(
+        &self,
+        cx: &ReadCx<'_, Rows>,
+        req: VcsSearchBranchRequest,
+    ) -> Answer<VcsSearchBranchResponse> {
+        if let (Some(target), Some(base)) = (&req.target_branch, &req.base_branch)
+            && target != base
+        {
+            let message = "`base_branch` and `target_branch` name different branches, and one is searched; leave one out";
+            return Err(invalid("one_branch", "/base_branch", message.into()).into());
+        }
+        let name = req.target_branch.as_deref().or(req.base_branch.as_deref());
+        let (id, revision, found) = read(cx, &self.workspaces, &req.repo_id, &req.repo_path, |repository| {
+            let revision = revision(repository, name, "/target_branch")?;
+            let found = repository.search(&revision, &req.query, size(req.limit), &cx.stop());
+            Ok((repository.id(), revision, found.map_err(failure)?))
+        })
+        .await?;
+        note_cut(cx, found.total > found.lines.len() as u64, found.total);
+        let results: Vec<_> = found
+            .lines
+            .into_iter()
+            .map(|line| BranchHit { path: line.path, line: line.line, snippet: line.snippet })
+            .collect();
+        Ok(VcsSearchBranchResponse {
+            repository_id: id,
+            branch: revision.name,
+            query: req.query,
+            count: results.len() as u64,
+            total: found.total,
+            results,
+        })
+    }
+
+    async fn vcs_analyze_impact(
+        &self,
+        cx: &ReadCx<'_, Rows>,
+        req: VcsAnalyzeImpactRequest,
+    ) -> Answer<VcsAnalyzeImpactResponse> {
+        let limit = size(req.limit);
+        let (comparison, impact) = read(cx, &self.workspaces, &req.repo_id, &req.repo_path, |repository| {
+            let comparison =
+                compared(cx, repository, req.base_branch.as_deref(), req.target_branch.as_deref())?;
+            let impact = repository.impact(&comparison, limit, &cx.stop());
+            Ok((comparison, impact.map_err(failure)?))
+        })
+        .await?;
+        let is_cut = comparison.files.len() > limit
+            || impact.files.iter().any(|file| file.total_dependents > file.dependents.len() as u64);
+        note_cut(cx, is_cut, comparison.files.len() as u64);
+        let count = |status| comparison.files.iter().filter(|file| file.status == status).count() as u64;
+        let summary = ImpactSummary {
+            total_files: comparison.files.len() as u64,
+            added: count(vcs::FileStatus::Added),
+            modified: count(vcs::FileStatus::Modified),
+            deleted: count(vcs::FileStatus::Deleted),
+            renamed: count(vcs::FileStatus::Renamed),
+            total_changes: comparison.additions + comparison.deletions,
+        };
+        let files = impact.files.into_iter().map(|file| ImpactedFile {
+            path: file.change.path,
+            status: status(file.change.status),
+            impact: file.change.additions + file.change.deletions,
+            additions: file.change.additions,
+            deletions: file.change.deletions,
+            symbols: file.symbols,
+            dependents: file.dependents.into_iter().map(dependent).collect(),
+        });
+        Ok(VcsAnalyzeImpactResponse {
+            impacted_files: files.collect(),
+            base_ref: comparison.base.name,
+            head_ref: comparison.target.name,
+            impact_score: impact.score,
+            summary,
+        })
+    }
 }
 
 fn dependent(user: vcs::Dependent) -> Dependent {
@@ -299,7 +311,7 @@ fn invalid(rule: &'static str, pointer: &str, message: String) -> Failure {
 }
 
 /// Notes in the answer's `_meta` that it is truncated, and the total.
-fn note_cut(cx: &ReadCx<'_, Rows>, is_cut: bool, total: u64) {
+pub(super) fn note_cut(cx: &ReadCx<'_, Rows>, is_cut: bool, total: u64) {
     if is_cut {
         cx.note(context::TRUNCATED, true);
         cx.note(context::TOTAL, total);
@@ -308,48 +320,4 @@ fn note_cut(cx: &ReadCx<'_, Rows>, is_cut: bool, total: u64) {
 
 fn size(limit: u64) -> usize {
     usize::try_from(limit).unwrap_or(usize::MAX)
-}
-
-impl VcsTool for Memory {
-    async fn vcs_index_repository(
-        &self,
-        cx: &WriteCx<'_, Rows>,
-        req: VcsIndexRepositoryRequest,
-    ) -> Change<VcsIndexRepositoryResponse> {
-        let listed = super::code::start::named_repository(cx, &self.code, &req).map_err(refused)?;
-        check_id(cx, &req.repo_id, &listed.id, &listed.path).await?;
-        super::code::start::repository(cx, &self.code, &listed).await.map_err(refused)
-    }
-
-    async fn vcs_list_repositories(
-        &self,
-        cx: &ReadCx<'_, Rows>,
-        req: VcsListRepositoriesRequest,
-    ) -> Answer<VcsListRepositoriesResponse> {
-        list(cx, &self.workspaces, req).await
-    }
-
-    async fn vcs_compare_branches(
-        &self,
-        cx: &ReadCx<'_, Rows>,
-        req: VcsCompareBranchesRequest,
-    ) -> Answer<VcsCompareBranchesResponse> {
-        compare(cx, &self.workspaces, req).await
-    }
-
-    async fn vcs_search_branch(
-        &self,
-        cx: &ReadCx<'_, Rows>,
-        req: VcsSearchBranchRequest,
-    ) -> Answer<VcsSearchBranchResponse> {
-        search(cx, &self.workspaces, req).await
-    }
-
-    async fn vcs_analyze_impact(
-        &self,
-        cx: &ReadCx<'_, Rows>,
-        req: VcsAnalyzeImpactRequest,
-    ) -> Answer<VcsAnalyzeImpactResponse> {
-        impact(cx, &self.workspaces, req).await
-    }
 }

@@ -7,6 +7,7 @@ use tabellion_runtime::{ReadCx, Rows, rows::RowError};
 
 use super::{
     call::Call,
+    code::{find, refuse_token},
     entries::{Kind, Selection},
     index::{MemoryIndex, MemoryQuery, RANKING, ranking},
     state::{Memory, methods},
@@ -30,9 +31,7 @@ pub(super) async fn search(
     among: Among,
     req: SearchRequest,
 ) -> Result<MemoryHits, RowError> {
-    if req.token.is_some() {
-        return Err(invalid("token", "/token", "token can't be checked here; leave it out"));
-    }
+    refuse_token(req.token.as_ref())?;
     let call = Call::from_context(cx);
     let mut selection = Selection::new(Kind::Observation);
     selection.tags = req.tags.unwrap_or_default();
@@ -124,7 +123,7 @@ fn agrees(asked: &mut Option<String>, value: &str) -> bool {
 impl SearchTool for Memory {
     methods! { ReadCx -> Answer:
         search_code(SearchCodeRequest) -> SearchCodeResponse =
-            |memory, cx, req| super::code::find::code(cx, &memory.code, req);
+            |memory, cx, req| find::code(cx, &memory.code, req);
         search_memory(SearchRequest) -> MemoryHits =
             |memory, cx, req| search(cx, &*memory.index, Among::Everything, req);
         search_context(SearchRequest) -> MemoryHits =

@@ -13,132 +13,131 @@ use tabellion_rules::{
     self as rules, Category, RuleFileError, RuleSet, RunError, Scope, Selection, SelectionError, SkipReason,
 };
 use tabellion_runtime::{Failure, FailureKind, ReadCx, Rows};
-use tabellion_vcs::{WorkspacePath, WorkspacePathError, Workspaces};
+use tabellion_vcs::{WorkspacePath, WorkspacePathError};
 
-use super::state::{Answer, Memory};
+use super::{
+    repositories::note_cut,
+    state::{Answer, Memory},
+};
 
 /// `_meta` key of an answer: rule files of the workspace that are left out, with reasons.
 const RULE_ERRORS: &str = "tabellion/ruleErrors";
 /// `_meta` key of a run: files that were not checked, with reasons.
 const SKIPPED: &str = "tabellion/skipped";
-/// `_meta` key of a run that lists fewer findings than there are.
-const TRUNCATED: &str = "tabellion/truncated";
-/// `_meta` key of such a run: the number of all findings.
-const TOTAL: &str = "tabellion/total";
 /// Maximum number of values in each of these lists in `_meta`.
 const MAX_NOTES: usize = 100;
 
-pub(super) fn run(
-    cx: &ReadCx<'_, Rows>,
-    workspaces: &Workspaces,
-    req: ValidateRunRequest,
-) -> Result<ValidateRunResponse, Failure> {
-    let path = workspaces.resolve(&req.path).map_err(path_refused)?;
-    let selection = Selection { rules: req.rules.unwrap_or_default(), category: req.category };
-    let call = cx.call();
-    let (report, set) = blocking(|| {
-        let set = RuleSet::of_workspace(path.root());
-        let is_file = path.path().is_file();
-        let scope = if is_file { RunScope::File } else { RunScope::Project };
-        if req.scope.is_some_and(|wanted| wanted != scope) {
-            let message = format!(
-                "`{}` is of the scope `{scope}`; leave `scope` out, or give a path of the other",
-                req.path
-            );
-            return Err(invalid("scope", "/scope", message));
-        }
-        let report = rules::run(&set, path.root(), path.path(), &selection, &call.stop());
-        let report = report.map_err(|error| failure(error, &selection))?;
-        Ok((report, set))
-    })?;
-    note_rule_errors(cx, set.errors());
-    let skipped = report.skipped.iter().map(|each| format!("{}: {}", each.file, each.reason));
-    note(cx, SKIPPED, skipped.collect());
-    if report.total() > report.findings.len() {
-        cx.note(TRUNCATED, true);
-        cx.note(TOTAL, report.total());
-    }
-    Ok(ValidateRunResponse {
-        workspace: slashes(&path),
-        scope: match report.scope {
-            Scope::File => RunScope::File,
-            Scope::Project => RunScope::Project,
-        },
-        passed: report.passed(),
-        total_violations: report.total() as u64,
-        errors: report.errors as u64,
-        warnings: report.warnings as u64,
-        infos: report.infos as u64,
-        duration_secs: report.duration.as_secs_f64(),
-        violations: report.findings.into_iter().map(finding).collect(),
-    })
-}
-
-pub(super) fn list_rules(
-    cx: &ReadCx<'_, Rows>,
-    workspaces: &Workspaces,
-    req: ValidateListRulesRequest,
-) -> Result<ValidateListRulesResponse, Failure> {
-    let sets: Vec<RuleSet> =
-        blocking(|| workspaces.roots().iter().map(|root| RuleSet::of_workspace(root)).collect());
-    // Several workspaces share the server's rules. If two have a rule with the same id, the first is listed.
-    let mut listed = BTreeMap::new();
-    for set in &sets {
-        let rules = set.list_rules(req.category.as_deref()).map_err(not_selected)?;
-        for rule in rules {
-            listed.entry(rule.id.clone()).or_insert(rule);
-        }
-    }
-    let errors: Vec<RuleFileError> = sets.iter().flat_map(RuleSet::errors).cloned().collect();
-    note_rule_errors(cx, &errors);
-    let rules: Vec<ListedRule> = listed
-        .into_values()
-        .map(|rule| ListedRule {
-            id: rule.id.clone(),
-            name: rule.name.clone(),
-            category: rule.category.name().into(),
-            severity: severity(rule.severity),
-            description: rule.description.clone(),
-            languages: rule.languages().into_iter().map(Into::into).collect(),
-            engine: rule.engine().into(),
+impl ValidateTool for Memory {
+    async fn validate_run(
+        &self,
+        cx: &ReadCx<'_, Rows>,
+        req: ValidateRunRequest,
+    ) -> Answer<ValidateRunResponse> {
+        let path = self.workspaces.resolve(&req.path).map_err(path_refused)?;
+        let selection = Selection { rules: req.rules.unwrap_or_default(), category: req.category };
+        let call = cx.call();
+        let (report, set) = blocking(|| {
+            let set = RuleSet::of_workspace(path.root());
+            let is_file = path.path().is_file();
+            let scope = if is_file { RunScope::File } else { RunScope::Project };
+            if req.scope.is_some_and(|wanted| wanted != scope) {
+                let message = format!(
+                    "`{}` is of the scope `{scope}`; leave `scope` out, or give a path of the other",
+                    req.path
+                );
+                return Err(invalid("scope", "/scope", message));
+            }
+            let report = rules::run(&set, path.root(), path.path(), &selection, &call.stop());
+            let report = report.map_err(|error| failure(error, &selection))?;
+            Ok((report, set))
+        })?;
+        note_rule_errors(cx, set.errors());
+        let skipped = report.skipped.iter().map(|each| format!("{}: {}", each.file, each.reason));
+        note(cx, SKIPPED, skipped.collect());
+        note_cut(cx, report.total() > report.findings.len(), report.total() as u64);
+        Ok(ValidateRunResponse {
+            workspace: slashes(&path),
+            scope: match report.scope {
+                Scope::File => RunScope::File,
+                Scope::Project => RunScope::Project,
+            },
+            passed: report.passed(),
+            total_violations: report.total() as u64,
+            errors: report.errors as u64,
+            warnings: report.warnings as u64,
+            infos: report.infos as u64,
+            duration_secs: report.duration.as_secs_f64(),
+            violations: report.findings.into_iter().map(finding).collect(),
         })
-        .collect();
-    Ok(ValidateListRulesResponse {
-        count: rules.len() as u64,
-        filter: req.category,
-        categories: Category::ALL.iter().map(|category| category.name().into()).collect(),
-        rules,
-    })
-}
+    }
 
-pub(super) fn analyze(
-    workspaces: &Workspaces,
-    req: ValidateAnalyzeRequest,
-) -> Result<ValidateAnalyzeResponse, Failure> {
-    let path = workspaces.file(&req.path).map_err(path_refused)?;
-    let analysis = blocking(|| rules::analyze(path.root(), path.path()));
-    let analysis = analysis.map_err(|error| failure(error, &Selection::default()))?;
-    let metrics = analysis.metrics;
-    let function = |function: rules::FunctionMetrics| MeasuredFunction {
-        name: function.name,
-        line: function.line as u64,
-        end_line: function.end_line as u64,
-        cyclomatic: function.cyclomatic.into(),
-        cognitive: function.cognitive.into(),
-        sloc: function.sloc as u64,
-        parameters: function.parameters as u64,
-        nesting: function.nesting.into(),
-    };
-    Ok(ValidateAnalyzeResponse {
-        path: analysis.path,
-        language: analysis.language.name().into(),
-        cyclomatic: metrics.cyclomatic.into(),
-        cognitive: metrics.cognitive.into(),
-        maintainability_index: metrics.maintainability_index,
-        sloc: metrics.sloc as u64,
-        functions: metrics.functions.into_iter().map(function).collect(),
-        analysis_time_ms: analysis.duration.as_secs_f64() * 1000.0,
-    })
+    async fn validate_list_rules(
+        &self,
+        cx: &ReadCx<'_, Rows>,
+        req: ValidateListRulesRequest,
+    ) -> Answer<ValidateListRulesResponse> {
+        let sets: Vec<RuleSet> =
+            blocking(|| self.workspaces.roots().iter().map(|root| RuleSet::of_workspace(root)).collect());
+        // Several workspaces share the server's rules. If two have a rule with the same id, the first is listed.
+        let mut listed = BTreeMap::new();
+        for set in &sets {
+            let rules = set.list_rules(req.category.as_deref()).map_err(not_selected)?;
+            for rule in rules {
+                listed.entry(rule.id.clone()).or_insert(rule);
+            }
+        }
+        let errors: Vec<RuleFileError> = sets.iter().flat_map(RuleSet::errors).cloned().collect();
+        note_rule_errors(cx, &errors);
+        let rules: Vec<ListedRule> = listed
+            .into_values()
+            .map(|rule| ListedRule {
+                id: rule.id.clone(),
+                name: rule.name.clone(),
+                category: rule.category.name().into(),
+                severity: severity(rule.severity),
+                description: rule.description.clone(),
+                languages: rule.languages().into_iter().map(Into::into).collect(),
+                engine: rule.engine().into(),
+            })
+            .collect();
+        Ok(ValidateListRulesResponse {
+            count: rules.len() as u64,
+            filter: req.category,
+            categories: Category::ALL.iter().map(|category| category.name().into()).collect(),
+            rules,
+        })
+    }
+
+    async fn validate_analyze(
+        &self,
+        _cx: &ReadCx<'_, Rows>,
+        req: ValidateAnalyzeRequest,
+    ) -> Answer<ValidateAnalyzeResponse> {
+        let path = self.workspaces.file(&req.path).map_err(path_refused)?;
+        let analysis = blocking(|| rules::analyze(path.root(), path.path()));
+        let analysis = analysis.map_err(|error| failure(error, &Selection::default()))?;
+        let metrics = analysis.metrics;
+        let function = |function: rules::FunctionMetrics| MeasuredFunction {
+            name: function.name,
+            line: function.line as u64,
+            end_line: function.end_line as u64,
+            cyclomatic: function.cyclomatic.into(),
+            cognitive: function.cognitive.into(),
+            sloc: function.sloc as u64,
+            parameters: function.parameters as u64,
+            nesting: function.nesting.into(),
+        };
+        Ok(ValidateAnalyzeResponse {
+            path: analysis.path,
+            language: analysis.language.name().into(),
+            cyclomatic: metrics.cyclomatic.into(),
+            cognitive: metrics.cognitive.into(),
+            maintainability_index: metrics.maintainability_index,
+            sloc: metrics.sloc as u64,
+            functions: metrics.functions.into_iter().map(function).collect(),
+            analysis_time_ms: analysis.duration.as_secs_f64() * 1000.0,
+        })
+    }
 }
 
 fn finding(finding: rules::Finding) -> Finding {
@@ -226,31 +225,5 @@ fn failure(error: RunError, selection: &Selection) -> Failure {
         RunError::UnknownLanguage { .. } => invalid("language", "/path", message),
         RunError::TooMany(_) => Failure::new(FailureKind::TooLarge, message),
         RunError::Cancelled => Failure::stopped(),
-    }
-}
-
-impl ValidateTool for Memory {
-    async fn validate_run(
-        &self,
-        cx: &ReadCx<'_, Rows>,
-        req: ValidateRunRequest,
-    ) -> Answer<ValidateRunResponse> {
-        Ok(run(cx, &self.workspaces, req)?)
-    }
-
-    async fn validate_list_rules(
-        &self,
-        cx: &ReadCx<'_, Rows>,
-        req: ValidateListRulesRequest,
-    ) -> Answer<ValidateListRulesResponse> {
-        Ok(list_rules(cx, &self.workspaces, req)?)
-    }
-
-    async fn validate_analyze(
-        &self,
-        _cx: &ReadCx<'_, Rows>,
-        req: ValidateAnalyzeRequest,
-    ) -> Answer<ValidateAnalyzeResponse> {
-        Ok(analyze(&self.workspaces, req)?)
     }
 }

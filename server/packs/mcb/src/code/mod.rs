@@ -77,7 +77,7 @@ fn no_collection(name: &str) -> RowError {
 }
 
 /// Returns the refusal of a token, since tokens can't be checked here.
-fn refuse_token(token: Option<&String>) -> Result<(), RowError> {
+pub(super) fn refuse_token(token: Option<&String>) -> Result<(), RowError> {
     match token {
         None => Ok(()),
         Some(_) => Err(invalid("token", "/token", "token can't be checked here; leave it out")),
