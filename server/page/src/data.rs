@@ -232,9 +232,7 @@ pub struct Proposal {
     /// Earlier remarks.
     pub remarks: Vec<Remark>,
     /// Its history: sentence and time.
-    pub course: Vec<(String, Option<DateTime<Utc>>)>,
-    /// Further facts: name and value.
-    pub facts: Vec<(&'static str, String)>,
+    pub course: Vec<(String, DateTime<Utc>)>,
 }
 
 /// A decision on a proposal, as shown to the person.
@@ -269,13 +267,6 @@ pub struct Preview {
     pub message: String,
     /// The answer to the author, in Markdown.
     pub answer: String,
-}
-
-/// A decision or an undo, after its commit.
-#[derive(Debug, Clone)]
-pub struct Done {
-    /// Commit id.
-    pub commit: String,
 }
 
 /// Filter and requested part of the log.
@@ -486,11 +477,11 @@ pub trait Source: Send + Sync {
         no_page()
     }
 
-    /// Makes a decision.
+    /// Makes a decision, and returns its commit.
     ///
     /// # Errors
     /// [`Problem::Moved`], [`Problem::Refused`], [`Problem::Forbidden`].
-    fn decide(&self, _: &Person, _: &Decision) -> Result<Done, Problem> {
+    fn decide(&self, _: &Person, _: &Decision) -> Result<String, Problem> {
         no_page()
     }
 
@@ -510,11 +501,11 @@ pub trait Source: Send + Sync {
         no_page()
     }
 
-    /// Undoes an entry, exactly as in the preview over the commit `over`.
+    /// Undoes an entry, exactly as in the preview over the commit `over`, and returns the commit of that.
     ///
     /// # Errors
     /// [`Problem::Moved`], [`Problem::Refused`], [`Problem::Forbidden`].
-    fn undo(&self, _: &Person, _: &str, _: &str) -> Result<Done, Problem> {
+    fn undo(&self, _: &Person, _: &str, _: &str) -> Result<String, Problem> {
         no_page()
     }
 

@@ -10,7 +10,7 @@ use hyper::{
 
 use super::*;
 use crate::data::{
-    Decision, Done, ListFilter, May, Pages, Part, Person, Preview, Problem, Proposal, ProposalRow, Proposals,
+    Decision, ListFilter, May, Pages, Part, Person, Preview, Problem, Proposal, ProposalRow, Proposals,
     Remark, StatusLine,
 };
 
@@ -134,7 +134,6 @@ impl Source for Garden {
             notes: None,
             remarks: vec![],
             course: vec![],
-            facts: vec![],
         })
     }
 
@@ -147,12 +146,12 @@ impl Source for Garden {
         })
     }
 
-    fn decide(&self, _: &Person, decision: &Decision) -> Result<Done, Problem> {
+    fn decide(&self, _: &Person, decision: &Decision) -> Result<String, Problem> {
         if let Some(problem) = self.refusal.lock().clone() {
             return Err(problem);
         }
         self.decisions.lock().push(decision.clone());
-        Ok(Done { commit: "c0ffee".into() })
+        Ok("c0ffee".into())
     }
 }
 

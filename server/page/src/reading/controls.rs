@@ -1,5 +1,7 @@
 //! Invisible characters, and characters that reorder others, as boxes with their code point.
 
+use std::ops::Range;
+
 use maud::{Markup, html};
 
 /// Returns the name of a character that is shown as a box; `None` for every other.
@@ -47,6 +49,18 @@ pub fn visible(text: &str) -> Markup {
         (plain)
         @if let Some((sign, name)) = boxed { span.ctl title=(name) { (format!("U+{:04X}", u32::from(sign))) } }
     } }
+}
+
+/// Returns a text with boxes for invisible characters, and these ranges marked.
+pub fn marked(text: &str, marks: &[Range<usize>]) -> Markup {
+    let mut at = 0;
+    let pieces = marks.iter().map(|mark| {
+        let piece = (&text[at..mark.start], &text[mark.clone()]);
+        at = mark.end;
+        piece
+    });
+    let pieces: Vec<_> = pieces.collect();
+    html! { @for (plain, marked) in pieces { (visible(plain)) mark { (visible(marked)) } } (visible(&text[at..])) }
 }
 
 #[cfg(test)]

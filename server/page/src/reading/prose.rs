@@ -9,7 +9,7 @@ use maud::{Markup, PreEscaped, html};
 use pulldown_cmark::{Alignment, CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 use tabellion_markdown::{Flavor, Outline};
 
-use super::controls::visible;
+use super::controls::{marked, visible};
 
 /// Maximum nesting depth of elements.
 const MAX_DEPTH: usize = 32;
@@ -164,18 +164,11 @@ impl Writer<'_> {
         if self.text.get(range.clone()) != Some(text) {
             return visible(text);
         }
-        let mut at = range.start;
         let within = self.marks.iter().filter_map(|mark| {
             let (start, end) = (mark.start.max(range.start), mark.end.min(range.end));
-            (start < end).then_some(start..end)
+            (start < end).then(|| start - range.start..end - range.start)
         });
-        let pieces = within.map(|mark| {
-            let piece = (&self.text[at..mark.start], &self.text[mark.clone()]);
-            at = mark.end;
-            piece
-        });
-        let pieces: Vec<_> = pieces.collect();
-        html! { @for (plain, marked) in pieces { (visible(plain)) mark { (visible(marked)) } } (visible(&self.text[at..range.end])) }
+        marked(text, &within.collect::<Vec<_>>())
     }
 
     fn address(&self, target: &str) -> Option<Address> {

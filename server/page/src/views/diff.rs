@@ -7,7 +7,7 @@ use tabellion_markdown::diff::{self, Comparison};
 
 use crate::{
     data::{Change, Part},
-    reading::controls::visible,
+    reading::controls::{marked, visible},
 };
 
 /// Unchanged lines around a change.
@@ -287,18 +287,6 @@ fn number(side: char, index: usize, linked: bool) -> Markup {
     let (line, is_old) = (index + 1, side == 'o');
     let name = if is_old { "old line" } else { "line" };
     html! { td.n.old[is_old] { @if linked { a href={ "?remark=" (side) (line) "#remark-" (side) (line) } aria-label={ "Remark on " (name) " " (line) } { (line) } } @else { (line) } } }
-}
-
-/// Returns a line with its changed words marked.
-fn marked(line: &str, words: &[Range<usize>]) -> Markup {
-    let mut at = 0;
-    let pieces = words.iter().map(|word| {
-        let piece = (&line[at..word.start], &line[word.clone()]);
-        at = word.end;
-        piece
-    });
-    let pieces: Vec<_> = pieces.collect();
-    html! { @for (plain, word) in pieces { (visible(plain)) mark { (visible(word)) } } (visible(&line[at..])) }
 }
 
 fn lines(text: &str) -> Vec<&str> {

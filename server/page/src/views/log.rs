@@ -177,7 +177,7 @@ pub(crate) fn undo(cx: &Cx<'_>, commit: &str) -> Result<Answer, Problem> {
     }
     let over = cx.fields.get("over").unwrap_or_default();
     match cx.source.undo(&cx.visitor.person, commit, over) {
-        Ok(done) => Ok(Answer::SeeOther(cx.url(&format!("log/{}", escaped(&done.commit))))),
+        Ok(commit) => Ok(Answer::SeeOther(cx.url(&format!("log/{}", escaped(&commit))))),
         Err(problem @ (Problem::Moved(_) | Problem::Refused(_))) => {
             let change = cx.source.entry(commit)?;
             Ok(Answer::Page(super::status(&problem), shown(cx, &change, Some(&problem))))

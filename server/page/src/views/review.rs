@@ -191,11 +191,11 @@ pub(crate) fn decide(cx: &Cx<'_>, id: &str) -> Result<Answer, Problem> {
         };
     }
     match cx.source.decide(&cx.visitor.person, &decision) {
-        Ok(done) => Ok(Answer::SeeOther(format!(
+        Ok(commit) => Ok(Answer::SeeOther(format!(
             "{}?done={}&commit={}",
             cx.url("review"),
             escaped(id),
-            escaped(&done.commit)
+            escaped(&commit)
         ))),
         Err(problem @ (Problem::Moved(_) | Problem::Refused(_) | Problem::Forbidden(_))) => again(&problem),
         Err(problem) => Err(problem),
@@ -586,7 +586,7 @@ fn course(cx: &Cx<'_>, proposal: &Proposal) -> Markup {
     html! {
         @if !proposal.course.is_empty() {
             section.card aria-labelledby="course-title" { h2 id="course-title" { "Course" }
-                ol.steps { @for (sentence, time) in &proposal.course { li { (visible(sentence)) @if let Some(time) = time { ", " (cx.time(*time)) } } } }
+                ol.steps { @for (sentence, time) in &proposal.course { li { (visible(sentence)) ", " (cx.time(*time)) } } }
             }
         }
         section.card aria-labelledby="facts-title" { h2 id="facts-title" { "Facts" }
@@ -594,7 +594,6 @@ fn course(cx: &Cx<'_>, proposal: &Proposal) -> Markup {
                 dt { "Proposal" } dd.mono { (proposal.row.id.get(..8).unwrap_or(&proposal.row.id)) }
                 dt { "Note" } dd.mono { a href={ (cx.url("review")) "?note=" (escaped(&proposal.note_id)) } { (proposal.note_id.get(..8).unwrap_or(&proposal.note_id)) } }
                 dt { "Would be" } dd { "version " (proposal.version) }
-                @for (name, value) in &proposal.facts { dt { (name) } dd { (visible(value)) } }
             }
         }
     }

@@ -14,9 +14,8 @@ use tabellion_pack::{
     review::{self, Decide, DeskError, Over, Review, ReviewDesk, Shown, Side, Waiting},
 };
 use tabellion_page::data::{
-    Change, Decision, Done, Entry, EntryChange, Hit, Kind, ListFilter, Log, LogFilter, May, Note, Pages,
-    Part, Person, Preview, Problem, Proposal, ProposalRow, Proposals, Remark, Seen, Source, StatusLine,
-    Which,
+    Change, Decision, Entry, EntryChange, Hit, Kind, ListFilter, Log, LogFilter, May, Note, Pages, Part,
+    Person, Preview, Problem, Proposal, ProposalRow, Proposals, Remark, Seen, Source, StatusLine, Which,
 };
 use tabellion_runtime::{CallContext, ContractSpec, FailureKind, IdempotencyKey, Identity, calls::CallStore};
 use tabellion_upkeep::doctor::Target;
@@ -358,7 +357,7 @@ impl Source for LibrarySource {
         let course = found.history.iter().map(|passage| {
             let on = if passage.from.is_none() { "proposed".into() } else { passage.on.replace('_', " ") };
             let sentence = format!("{on} by {}", passage.by);
-            (sentence, Some(time(&passage.at)))
+            (sentence, time(&passage.at))
         });
         Ok(Proposal {
             shown: state_of(&found),
@@ -374,7 +373,6 @@ impl Source for LibrarySource {
             notes: found.notes.clone(),
             remarks: found.remarks.iter().map(remark).collect(),
             course: course.collect(),
-            facts: vec![],
             row,
         })
     }
@@ -407,7 +405,7 @@ impl Source for LibrarySource {
         })
     }
 
-    fn decide(&self, who: &Person, decision: &Decision) -> Result<Done, Problem> {
+    fn decide(&self, who: &Person, decision: &Decision) -> Result<String, Problem> {
         if !self.may(who).decide {
             return Err(Problem::Forbidden("You may not decide here; nothing was done.".into()));
         }
@@ -415,7 +413,7 @@ impl Source for LibrarySource {
         let (desk, call) = self.desk(who)?;
         let call = CallContext { idempotency_key: key, ..call };
         let made = self.runtime.block_on(desk.decide(&call, &decide(decision)));
-        made.map(|commit| Done { commit }).map_err(problem)
+        made.map_err(problem)
     }
 
     fn log(&self, filter: &LogFilter) -> Result<Log, Problem> {
@@ -469,7 +467,7 @@ impl Source for LibrarySource {
         Ok(EntryChange { entry: self.shown(&found), changes: documents, undo, over })
     }
 
-    fn undo(&self, who: &Person, commit: &str, over: &str) -> Result<Done, Problem> {
+    fn undo(&self, who: &Person, commit: &str, over: &str) -> Result<String, Problem> {
         if !self.may(who).undo {
             return Err(Problem::Forbidden("Your key may not change documents; nothing was undone.".into()));
         }
@@ -482,7 +480,7 @@ impl Source for LibrarySource {
         let undo = Undo::from_entry(&found, change).map_err(|failure| Problem::Refused(failure.message))?;
         let made =
             self.runtime.block_on(undo.only_as_shown(over).run(&self.library, self.recorder.as_ref(), &call));
-        made.map(|commit| Done { commit }).map_err(|failure| {
+        made.map_err(|failure| {
             if failure.data.contains_key(MOVED) {
                 Problem::Moved(failure.message)
             } else {
