@@ -141,13 +141,6 @@ pub struct Library {
     foreign: Option<Address>,
 }
 
-/// The newest entries of the log.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Activity {
-    /// The entries, oldest first.
-    pub entries: Vec<LogEntry>,
-}
-
 impl Library {
     /// Opens the library in the folder `dir`. Creates the folder if only it is missing (or as [`Options::create`] specifies), and a
     /// repository if there is none; a folder inside a larger repository is a separate library there. Completes or undoes an
@@ -355,15 +348,15 @@ impl Library {
         })
     }
 
-    /// Returns the last `limit` entries of the log.
+    /// Returns the last `limit` entries of the log, oldest first.
     ///
     /// # Errors
     /// If the repository can't be read.
-    pub fn activity(&self, limit: usize) -> Result<Activity, Failure> {
+    pub fn activity(&self, limit: usize) -> Result<Vec<LogEntry>, Failure> {
         blocking(|| {
             let git = self.working_tree.repository.git();
             let head = self.working_tree.repository.head_commit(&git)?;
-            Ok(Activity { entries: self.history.last(&git, head, limit)? })
+            self.history.last(&git, head, limit)
         })
     }
 

@@ -82,21 +82,14 @@ pub(super) fn look_up(
     tree: ObjectId,
     path: &str,
 ) -> Result<Option<TreeEntry>, Failure> {
-    let mut tree = tree;
+    let (above, name) = path.rsplit_once('/').unwrap_or(("", path));
+    let Some(tree) = folder(git, tree, above)? else {
+        return Ok(None);
+    };
     let mut buffer = Vec::new();
-    let mut segments = path.split('/').peekable();
-    while let Some(segment) = segments.next() {
-        let entries = git.objects.find_tree_iter(&tree, &mut buffer).reading("a tree")?;
-        let Some((mode, id)) = find(entries, segment)? else {
-            return Ok(None);
-        };
-        match segments.peek() {
-            None if mode.is_blob() => return Ok(Some(TreeEntry { blob: id, mode })),
-            Some(_) if mode.is_tree() => tree = id,
-            _ => return Ok(None),
-        }
-    }
-    Ok(None)
+    let entries = git.objects.find_tree_iter(&tree, &mut buffer).reading("a tree")?;
+    let found = find(entries, name)?.filter(|(mode, _)| mode.is_blob());
+    Ok(found.map(|(mode, blob)| TreeEntry { blob, mode }))
 }
 
 /// Returns the tree of the folder at `path` in `tree`, which may end in `/`; `None` if there is none.

@@ -29,7 +29,7 @@ impl Commits for OfLibrary {
             let since = since - CLOCK_STEP;
             let mut limit = FIRST_ENTRIES;
             loop {
-                let entries = self.0.activity(limit)?.entries;
+                let entries = self.0.activity(limit)?;
                 let is_all = entries.len() < limit || entries.first().is_none_or(|first| first.time < since);
                 let commits: BTreeMap<_, _> = entries
                     .into_iter()

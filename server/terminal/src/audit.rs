@@ -112,7 +112,7 @@ impl Audit {
         each(calls, &ExecutionFilter::default(), |execution| {
             executions.insert(execution.id.clone(), execution);
         })?;
-        let entries = library.activity(usize::MAX)?.entries;
+        let entries = library.activity(usize::MAX)?;
         let recorded: BTreeSet<_> = specs
             .iter()
             .flat_map(|spec| spec.operations().chain(spec.calls))

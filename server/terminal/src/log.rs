@@ -32,7 +32,7 @@ pub fn log(
     let limit = limit.unwrap_or(usize::MAX);
     let selection = Selection::find(&library, folder, path)?;
     let fetched = if selection.is_whole() { limit } else { usize::MAX };
-    let entries = library.activity(fetched)?.entries;
+    let entries = library.activity(fetched)?;
     let is_selected = |entry: &&LogEntry| entry.paths.iter().any(|path| selection.has(path));
     let entries: Vec<_> = entries.iter().rev().filter(is_selected).take(limit).collect();
     if output.json {

@@ -57,7 +57,7 @@ impl Selection {
 
     /// Returns true if an entry or an uncommitted document has a path that belongs to it.
     fn is_known(&self, library: &Library) -> Result<bool, TerminalError> {
-        let entries = library.activity(usize::MAX)?.entries;
+        let entries = library.activity(usize::MAX)?;
         Ok(entries.iter().flat_map(|entry| &entry.paths).any(|path| self.has(path))
             || library.uncommitted()?.documents.iter().any(|document| self.has(&document.path)))
     }

@@ -27,7 +27,7 @@ pub fn status(folder: &Path, packs: Packs, output: Output) -> Result<(), Termina
     let library = open(folder)?;
     let place = library.place()?;
     let UncommittedList { documents, truncated } = library.uncommitted()?;
-    let last = library.activity(1)?.entries.pop();
+    let last = library.activity(1)?.pop();
     let problems = packs.problems(&library)?;
     let folder = path::absolute(folder)?.canonicalize()?;
     if output.json {

@@ -61,7 +61,7 @@ fn loose_objects_are_packed_as_the_owner_has_it() {
         }
         assert_eq!(packs() > 0, packed, "gc.auto={limit}");
         make(&library, &change("notes/b.md", Some("after\n"))).unwrap();
-        assert_eq!(library.activity(1000).unwrap().entries.len(), number + 1);
+        assert_eq!(library.activity(1000).unwrap().len(), number + 1);
         assert_eq!(bench.status(), "");
         bench.assert_sound();
     }
@@ -89,7 +89,7 @@ fn packs_are_gathered() {
         make(&library, &many(number)).unwrap();
         gather(&library);
         assert!(packs(&bench).len() < 2 * MAX_PACKS, "after {number}: {:?}", packs(&bench));
-        assert_eq!(library.activity(1000).unwrap().entries.len(), number + 1);
+        assert_eq!(library.activity(1000).unwrap().len(), number + 1);
     }
     assert_eq!(bench.status(), "");
     bench.assert_sound();
@@ -189,7 +189,7 @@ fn any_number_of_packs_can_come() {
     for number in 0..3 {
         make(&library, &many(number)).unwrap();
     }
-    assert_eq!(library.activity(1000).unwrap().entries.len(), 3);
+    assert_eq!(library.activity(1000).unwrap().len(), 3);
     bench.assert_sound();
 }
 

@@ -44,7 +44,7 @@ fn existing_files_are_changed_under_their_own_names() {
         let kept = |revision: &str| bench.try_git(&["show", &format!("{revision}:{name}")]).1;
         assert_eq!(kept("HEAD~2"), "# Theirs", "adopted {name}");
         assert_eq!(kept("HEAD"), "# Theirs\nmine\nagain", "{name}");
-        let entry = library.activity(1).unwrap().entries.remove(0);
+        let entry = library.activity(1).unwrap().remove(0);
         assert_eq!(entry.paths, [name]);
         assert_eq!(library.last_commit(&path(name)).unwrap(), Some(bench.head()));
     }

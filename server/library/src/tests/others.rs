@@ -164,7 +164,7 @@ fn two_servers_and_forty_callers_lose_nothing() {
     lines.dedup();
     assert_eq!(lines.len(), 40);
     assert_eq!(bench.git(&["rev-list", "--count", &format!("{before}..HEAD")]), "40");
-    assert_eq!(libraries[0].activity(100).unwrap().entries.len(), 40);
+    assert_eq!(libraries[0].activity(100).unwrap().len(), 40);
     assert_eq!(bench.status(), "");
     bench.assert_sound();
 }
@@ -276,14 +276,14 @@ fn the_log_has_our_changes_and_only_those() {
     assert_eq!(paths(&library, 1).len(), 1);
     bench.git(&["reset", "-q", "--hard", "HEAD~1"]);
     assert_eq!(paths(&library, 10), ["notes/a.md", "plan.md"]);
-    let entry = library.activity(1).unwrap().entries.remove(0);
+    let entry = library.activity(1).unwrap().remove(0);
     assert_eq!(entry.commit, bench.head());
     assert_eq!((&*entry.tool, &*entry.operation), ("a_tool", "write"));
     assert_eq!(entry.client.as_deref(), Some("test/1"));
 }
 
 fn paths(library: &Library, limit: usize) -> Vec<String> {
-    library.activity(limit).unwrap().entries.into_iter().map(|entry| entry.paths.concat()).collect()
+    library.activity(limit).unwrap().into_iter().map(|entry| entry.paths.concat()).collect()
 }
 
 /// In git's way: it holds the index, removes the file, writes it anew, and leaves a new index.

@@ -169,13 +169,13 @@ fn a_folder_in_a_repository_and_an_unborn_branch_work() {
     make(&library, &change("a/b.md", Some("2\n"))).unwrap();
     assert_eq!(bench.git(&["show", "HEAD:docs/notes/a/b.md"]), "2");
     assert_eq!(bench.status(), "");
-    let entries = library.activity(10).unwrap().entries;
+    let entries = library.activity(10).unwrap();
     assert_eq!(entries.iter().map(|entry| &*entry.paths[0]).collect::<Vec<_>>(), ["a/b.md", "a/b.md"]);
     bench.write("docs/other.md", "x");
     let outer = bench.library();
     make(&outer, &change("docs/other.md", None)).unwrap();
-    assert_eq!(library.activity(10).unwrap().entries.len(), 2);
-    assert_eq!(outer.activity(10).unwrap().entries.len(), 3);
+    assert_eq!(library.activity(10).unwrap().len(), 2);
+    assert_eq!(outer.activity(10).unwrap().len(), 3);
     bench.assert_sound();
 }
 

@@ -636,7 +636,7 @@ fn a_person_between_push_and_publication_loses_nothing() {
         assert_eq!(a.head(), tip(shared.path()), "{name}");
         let ids = git(shared.path(), &["rev-list", MAIN]).1;
         assert!(ids.contains(&commit), "{name}");
-        let entries = library.activity(50).unwrap().entries;
+        let entries = library.activity(50).unwrap();
         assert_eq!(entries.len(), 1, "{name}: {entries:?}");
         a.assert_sound();
     }

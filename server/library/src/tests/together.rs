@@ -108,7 +108,7 @@ fn each_has_a_commit_of_its_own_and_all_move_the_branch_once() {
         assert_eq!(bench.read(path).as_deref(), content, "{path}");
     }
     assert_eq!(bench.status(), "");
-    let entries = library.activity(100).unwrap().entries;
+    let entries = library.activity(100).unwrap();
     assert_eq!(
         entries.iter().map(|entry| &entry.commit).collect::<Vec<_>>(),
         commits.iter().collect::<Vec<_>>()

@@ -207,11 +207,11 @@ impl BrainDriveMarkdown for BrainDrive {
         request: GetMarkdownActivityLogRequest,
     ) -> Result<GetMarkdownActivityLogResponse, ToolError> {
         let limit = usize::try_from(request.limit).unwrap_or(usize::MAX);
-        let activity = self.library.activity(limit.min(MAX_ENTRIES))?;
-        if limit > MAX_ENTRIES && activity.entries.len() == MAX_ENTRIES {
+        let entries = self.library.activity(limit.min(MAX_ENTRIES))?;
+        if limit > MAX_ENTRIES && entries.len() == MAX_ENTRIES {
             cx.note(TRUNCATED, true);
         }
-        let entries = activity.entries.into_iter().map(|entry| ActivityEntry {
+        let entries = entries.into_iter().map(|entry| ActivityEntry {
             timestamp: entry.time.fixed_offset(),
             operation: entry.operation,
             summary: signed(

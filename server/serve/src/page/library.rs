@@ -111,7 +111,7 @@ impl LibrarySource {
     }
 
     fn entries(&self) -> Result<Vec<LogEntry>, Problem> {
-        let mut entries = self.library.activity(usize::MAX).map_err(failed)?.entries;
+        let mut entries = self.library.activity(usize::MAX).map_err(failed)?;
         entries.reverse();
         Ok(entries)
     }
