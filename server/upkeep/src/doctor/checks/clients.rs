@@ -5,7 +5,7 @@ use std::path::Path;
 use tabellion_clients::{Client, Config, Machine, Server, clients};
 use tabellion_library::{Interrupted, Library};
 
-use super::super::{finding::Finding, subject::Subject};
+use super::super::finding::Finding;
 use crate::handshake::{self, handshake};
 
 const ID: &str = "client";
@@ -15,12 +15,7 @@ const TOKEN_BYTES: usize = 4;
 
 /// Starts or calls each entry of Tabellion as its client would. Serving a library for the first time creates the server's
 /// folder in `.git`; apart from that, nothing changes.
-pub(in super::super) fn entries(_: &Subject) -> Vec<Finding> {
-    all()
-}
-
-/// As [`entries`], independent of any library.
-pub(super) fn all() -> Vec<Finding> {
+pub(super) fn entries() -> Vec<Finding> {
     let Some(machine) = Machine::current() else {
         return vec![];
     };

@@ -61,7 +61,7 @@ pub(super) const ALL: &[Check] = &[
     Opened(log::leftovers),
     Opened(time::files),
     Opened(time::commits),
-    Always(clients::entries),
+    Always(|_| clients::entries()),
 ];
 
 /// The checks of a data folder, in the order in which they are shown.
@@ -76,5 +76,5 @@ pub(super) const OF_DATA: &[fn(&DataFolder, Packs) -> Vec<Finding>] = &[
     data::processes,
     data::code,
     data::leftovers,
-    |_, _| clients::all(),
+    |_, _| clients::entries(),
 ];
