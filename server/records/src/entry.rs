@@ -2,6 +2,7 @@
 
 use data_encoding::HEXLOWER;
 use parking_lot::Mutex;
+use rusqlite::types::Value as Sql;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
@@ -54,14 +55,30 @@ pub(crate) struct LogEntry {
 }
 
 impl LogEntry {
-    /// Returns the texts of `rows`, `response` and `details`.
-    pub(crate) fn texts(&self) -> Result<[Option<String>; 3], Failure> {
-        let rows = serde_json::to_string(&self.rows).map_err(damaged)?;
+    /// Returns the values of the [`COLUMNS`].
+    pub(crate) fn values(&self) -> Result<Vec<Sql>, Failure> {
+        let text = |text: &String| Sql::Text(text.clone());
+        let optional = |text: Option<String>| text.map_or(Sql::Null, Sql::Text);
         let details = (!self.details.is_empty()).then(|| Value::from(self.details.clone()).to_string());
-        Ok([Some(rows), self.response.as_ref().map(Value::to_string), details])
+        Ok(vec![
+            Sql::Integer(self.seq),
+            text(&self.id),
+            Sql::Integer(self.at),
+            text(&self.tool),
+            text(&self.operation),
+            Sql::Text(serde_json::to_string(&self.rows).map_err(damaged)?),
+            Sql::Integer(self.last),
+            text(&self.org),
+            optional(self.caller.clone()),
+            optional(self.client.clone()),
+            optional(self.key.clone()),
+            optional(self.request.clone()),
+            optional(self.response.as_ref().map(Value::to_string)),
+            optional(details),
+        ])
     }
 
-    /// Sets the fields from the texts that [`texts`](Self::texts) returned.
+    /// Sets the fields that are kept as JSON.
     pub(crate) fn take(
         &mut self,
         rows: &str,

@@ -192,9 +192,7 @@ impl Dialect {
             fields.join(", "),
             vec!["?"; fields.len()].join(", ")
         );
-        let value = |name: &str| row.get(name).cloned().unwrap_or_default();
-        let values = entity.fields.iter().map(|field| to_sql(field, &value(field.name)));
-        self.statement(sql, values.collect())
+        self.statement(sql, values(entity, row))
     }
 
     /// Sets fields of a row.
@@ -414,8 +412,14 @@ pub(crate) fn field(entity: &EntitySpec, name: &str) -> Result<&'static FieldSpe
     field.ok_or_else(|| damaged(format!("there is no field `{name}` of `{}`", entity.name)))
 }
 
+/// Returns the stored forms of a row's values, in the order of the entity's fields.
+pub(crate) fn values(entity: &EntitySpec, row: &Row) -> Vec<Sql> {
+    let value = |field: &FieldSpec| to_sql(field, row.get(field.name).unwrap_or(&Value::Null));
+    entity.fields.iter().map(value).collect()
+}
+
 /// Converts a field's value to its stored form.
-pub(crate) fn to_sql(field: &FieldSpec, value: &Value) -> Sql {
+fn to_sql(field: &FieldSpec, value: &Value) -> Sql {
     match (field.kind, value) {
         (_, Value::Null) => Sql::Null,
         (FieldType::Json | FieldType::List { .. }, value) => Sql::Text(value.to_string()),
@@ -428,4 +432,20 @@ pub(crate) fn to_sql(field: &FieldSpec, value: &Value) -> Sql {
         (_, Value::String(text)) => Sql::Text(text.clone()),
         (_, value) => Sql::Text(value.to_string()),
     }
+}
+
+/// Returns the row whose fields have these values; `value` reads a field's from the column with this number, and returns `None` if that
+/// is not of the field's type.
+pub(crate) fn row_of(
+    entity: &EntitySpec,
+    value: impl Fn(&FieldSpec, usize) -> Option<Value>,
+) -> Result<Row, Failure> {
+    let mut row = Row::new();
+    for (at, field) in entity.fields.iter().enumerate() {
+        let value = value(field, at).ok_or_else(|| {
+            damaged(format!("`{}` of `{}` has no value of its type", field.name, entity.table))
+        })?;
+        row.insert(field.name.into(), value);
+    }
+    Ok(row)
 }

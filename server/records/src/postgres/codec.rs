@@ -15,7 +15,7 @@ use tokio_postgres::{
     types::{IsNull, ToSql, Type, to_sql_checked},
 };
 
-use crate::failures::damaged;
+use crate::sql::row_of;
 
 /// A parameter's value, sent as the type that the statement declares for it.
 #[derive(Debug)]
@@ -53,14 +53,7 @@ impl ToSql for Parameter<'_> {
 /// # Errors
 /// If a column's value is not of its field's type.
 pub(crate) fn read_row(entity: &EntitySpec, columns: &Columns) -> Result<Row, Failure> {
-    let mut read = Row::new();
-    for (at, field) in entity.fields.iter().enumerate() {
-        let value = value(field, columns, at).ok_or_else(|| {
-            damaged(format!("`{}` of `{}` has no value of its type", field.name, entity.table))
-        })?;
-        read.insert(field.name.into(), value);
-    }
-    Ok(read)
+    row_of(entity, |field, at| value(field, columns, at))
 }
 
 fn value(field: &FieldSpec, columns: &Columns, at: usize) -> Option<Value> {

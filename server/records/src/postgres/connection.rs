@@ -126,24 +126,11 @@ pub(crate) struct Lease {
     permits: Permits,
 }
 
-/// A connection without a transaction and without time limits.
-#[derive(Debug)]
-pub(crate) struct PatientLink {
-    link: Link,
-    _permits: Permits,
-}
-
-impl std::ops::Deref for PatientLink {
-    type Target = Link;
-
-    fn deref(&self) -> &Link {
-        &self.link
-    }
-}
-
 /// The right to a connection.
 #[derive(Debug)]
-struct Permits(#[expect(dead_code, reason = "held, never read")] [Option<OwnedSemaphorePermit>; 2]);
+pub(crate) struct Permits(
+    #[expect(dead_code, reason = "held, never read")] [Option<OwnedSemaphorePermit>; 2],
+);
 
 /// Kind of a transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -270,8 +257,9 @@ impl Pool {
         }
     }
 
-    /// Opens a connection for a statement that can't run in a transaction and may take long. It is closed when it is dropped.
-    pub(crate) async fn patient(&self, schema: &str) -> Result<PatientLink, Fault> {
+    /// Opens a connection without time limits, for a statement that can't run in a transaction and may take long. It is closed when
+    /// it is dropped.
+    pub(crate) async fn patient(&self, schema: &str) -> Result<(Link, Permits), Fault> {
         let permits = self.permits(Mode::Follows).await?;
         let settings = settings(schema).into_iter().map(|(name, value)| {
             let value = if name.ends_with("_timeout") { "0".into() } else { value };
@@ -279,7 +267,7 @@ impl Pool {
         });
         let link = self.connect(&settings.collect::<Vec<_>>()).await?;
         link.be_patient();
-        Ok(PatientLink { link, _permits: permits })
+        Ok((link, permits))
     }
 
     /// Does work in the background, on the pool's thread.

@@ -240,7 +240,7 @@ async fn step_alone(shared: &Shared, is_open: impl Fn(&Unbuilt) -> bool) -> Resu
         return Ok(Step::Waits);
     }
     let (schema, index) = (shared.schema(), unbuilt.index);
-    let link = shared.pool.patient(&schema).await?;
+    let (link, _permits) = shared.pool.patient(&schema).await?;
     let built = async {
         if unbuilt.is_begun {
             let name = format!("{}.{}", quoted(&schema), quoted(&index.name));

@@ -26,27 +26,11 @@ pub(crate) const PAGE: i64 = 1_000;
 
 /// Returns the statement that draws a place and adds the entry there.
 pub(crate) fn insert(entry: &LogEntry) -> Result<Statement, Failure> {
-    let [rows, response, details] = entry.texts()?;
-    let optional = |text: Option<String>| text.map_or(Sql::Null, Sql::Text);
     Ok(Statement {
         sql: format!(
             "INSERT INTO change ({COLUMNS}) VALUES (nextval('change_seq'), $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)"
         ),
-        values: vec![
-            Sql::Text(entry.id.clone()),
-            Sql::Integer(entry.at),
-            Sql::Text(entry.tool.clone()),
-            Sql::Text(entry.operation.clone()),
-            optional(rows),
-            Sql::Integer(entry.last),
-            Sql::Text(entry.org.clone()),
-            optional(entry.caller.clone()),
-            optional(entry.client.clone()),
-            optional(entry.key.clone()),
-            optional(entry.request.clone()),
-            optional(response),
-            optional(details),
-        ],
+        values: entry.values()?.split_off(1),
     })
 }
 

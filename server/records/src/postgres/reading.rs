@@ -11,7 +11,7 @@ use tabellion_runtime::{
 };
 
 use super::{
-    connection::{Lease, Mode},
+    connection::{Lease, Mode, Pool},
     failures::Fault,
     log,
     shared::Shared,
@@ -76,7 +76,7 @@ impl RowView for Reader {
 
 /// One state of all tables, read without an asynchronous runtime.
 pub(crate) struct All {
-    shared: Arc<Shared>,
+    pool: Arc<Pool>,
     /// `None` after an error.
     lease: Mutex<Option<Lease>>,
 }
@@ -85,12 +85,12 @@ impl All {
     pub(crate) fn begin(shared: &Arc<Shared>) -> Result<Self, Failure> {
         let of = Arc::clone(shared);
         let reader = shared.pool.wait(async move { Reader::begin(&of).await })?;
-        Ok(Self::new(shared, reader.lease))
+        Ok(Self::new(&shared.pool, reader.lease))
     }
 
     /// Returns the state that a transaction sees.
-    pub(crate) fn new(shared: &Arc<Shared>, lease: Lease) -> Self {
-        Self { shared: Arc::clone(shared), lease: Mutex::new(Some(lease)) }
+    pub(crate) fn new(pool: &Arc<Pool>, lease: Lease) -> Self {
+        Self { pool: Arc::clone(pool), lease: Mutex::new(Some(lease)) }
     }
 
     /// Returns the transaction.
@@ -105,7 +105,7 @@ impl All {
     ) -> Result<T, Failure> {
         let lease = self.lease.lock().take();
         let lease = lease.ok_or_else(|| refused("the transaction has failed"))?;
-        let (done, lease) = self.shared.pool.wait(async move {
+        let (done, lease) = self.pool.wait(async move {
             let done = work(&lease).await?;
             Ok((done, lease))
         })?;

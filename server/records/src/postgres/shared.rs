@@ -22,7 +22,8 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    pub(crate) fn new(spec: &'static RowsSpec, pool: &Arc<Pool>, lock: i64, generation: String) -> Self {
+    pub(crate) fn new(spec: &'static RowsSpec, pool: &Arc<Pool>, generation: String) -> Self {
+        let lock = number(&schema(spec));
         Self { spec, pool: Arc::clone(pool), lock, generation, unprotected: RwLock::default() }
     }
 

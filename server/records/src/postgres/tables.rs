@@ -21,12 +21,12 @@ use super::{
 };
 use crate::{
     Inspection, SchemaDifference, Start,
-    entry::{COLUMNS, LogEntry},
+    entry::COLUMNS,
     failures::{damaged, refused},
     fresh,
     inspection::{self, Described},
     layout::{self, Layout},
-    sql::{Dialect::Postgres, quoted, to_sql},
+    sql::{Dialect::Postgres, quoted, values},
     sqlite::{self, Replica},
     whole::{Checked, Whole, lines},
 };
@@ -48,13 +48,12 @@ pub(crate) fn open(
     layout::check_names(spec).map_err(refused)?;
     let schema = schema(spec);
     let pool = Pool::new(address, &schema)?;
-    let lock = number(&schema);
     let of_pool = Arc::clone(&pool);
     pool.wait(async move {
         of_pool.check_pooler().await?;
         let meta = match meta(&of_pool, &schema).await? {
             None if start == Start::Existing => return Err(missing(&of_pool, spec)),
-            None => create(&of_pool, &schema, lock, spec).await?,
+            None => create(&of_pool, &schema, spec).await?,
             Some(meta) => meta,
         };
         let found = standing(&meta, spec)?;
@@ -63,10 +62,10 @@ pub(crate) fn open(
         found.check(spec, permitted)?;
         let meta = match found.standing {
             SchemaDifference::Current => meta,
-            _ => migrate(&of_pool, &schema, lock, spec, &meta).await?,
+            _ => migrate(&of_pool, &schema, spec, &meta).await?,
         };
         let fact = |name: &str| meta.get(name).cloned().unwrap_or_default();
-        let shared = Arc::new(Shared::new(spec, &of_pool, lock, fact("generation")));
+        let shared = Arc::new(Shared::new(spec, &of_pool, fact("generation")));
         indexes::complete(&shared, start).await?;
         Ok((shared, fact("identity")))
     })
@@ -121,7 +120,8 @@ fn standing(meta: &Meta, spec: &RowsSpec) -> Result<Inspection, Failure> {
 }
 
 /// Begins a transaction that excludes all other changes, without time limits.
-async fn alone(pool: &Arc<Pool>, lock: i64) -> Result<Lease, Failure> {
+async fn alone(pool: &Arc<Pool>, schema: &str) -> Result<Lease, Failure> {
+    let lock = number(schema);
     let first = format!(
         "SELECT set_config('idle_in_transaction_session_timeout', '0', true), set_config('statement_timeout', '0', true); \
          SELECT pg_advisory_xact_lock({lock})"
@@ -131,8 +131,8 @@ async fn alone(pool: &Arc<Pool>, lock: i64) -> Result<Lease, Failure> {
     Ok(lease)
 }
 
-async fn create(pool: &Arc<Pool>, schema: &str, lock: i64, spec: &'static RowsSpec) -> Result<Meta, Failure> {
-    let lease = alone(pool, lock).await?;
+async fn create(pool: &Arc<Pool>, schema: &str, spec: &'static RowsSpec) -> Result<Meta, Failure> {
+    let lease = alone(pool, schema).await?;
     // Another server may have been first.
     if let Some(meta) = meta(pool, schema).await? {
         return Ok(meta);
@@ -198,14 +198,13 @@ fn described(meta: &Meta) -> Result<Layout, Failure> {
 async fn migrate(
     pool: &Arc<Pool>,
     schema: &str,
-    lock: i64,
     spec: &'static RowsSpec,
     meta: &Meta,
 ) -> Result<Meta, Failure> {
     // Reads all rows of some tables, while others write.
     let steps = described(meta)?.to(spec, Postgres);
     indexes::check_rows(pool, schema, spec.version, &steps.indexes).await?;
-    let lease = alone(pool, lock).await?;
+    let lease = alone(pool, schema).await?;
     let link = lease.link()?;
     // Another server may have migrated meanwhile.
     let steps = described(&facts(link).await?)?.to(spec, Postgres);
@@ -235,9 +234,8 @@ pub(crate) fn import(
     }
     let replica = Replica::new(spec)?;
     replica.read_export(lines(from, spec)?)?;
-    let lock = number(&schema);
-    let of_pool = Arc::clone(&pool);
-    let lease = pool.wait(async move { alone(&of_pool, lock).await })?;
+    let (of_pool, of_schema) = (Arc::clone(&pool), schema.clone());
+    let lease = pool.wait(async move { alone(&of_pool, &of_schema).await })?;
     fill(&pool, lease, schema, 1, &replica)
 }
 
@@ -259,21 +257,20 @@ pub struct Remade {
 /// If there is no schema, or its log can't be read from its beginning. Then nothing has changed.
 pub fn remake(address: &Address, spec: &'static RowsSpec) -> Result<Remade, Failure> {
     let schema = schema(spec);
-    let (pool, lock) = (Pool::new(address, &schema)?, number(&schema));
+    let pool = Pool::new(address, &schema)?;
     let (of_pool, of_schema) = (Arc::clone(&pool), schema.clone());
     let (lease, generation) = pool.wait(async move {
         let is_there = meta(&of_pool, &of_schema).await?.is_some();
         if !is_there {
             return Err(missing(&of_pool, spec));
         }
-        let lease = alone(&of_pool, lock).await?;
+        let lease = alone(&of_pool, &of_schema).await?;
         let facts = facts(lease.link()?).await?;
         let generation = facts.get("generation").and_then(|it| it.parse::<u64>().ok());
         Ok((lease, generation.unwrap_or(0) + 1))
     })?;
     let (replica, mut read) = (Replica::new(spec)?, 0);
-    let shared = Arc::new(Shared::new(spec, &pool, lock, String::new()));
-    let all = All::new(&shared, lease);
+    let all = All::new(&pool, lease);
     let taken = (&all as &dyn Whole).for_each_entry(&mut |entry| {
         replica.keep(&entry)?;
         read += 1;
@@ -302,7 +299,7 @@ fn fill(
     generation: u64,
     replica: &Replica,
 ) -> Result<Checked, Failure> {
-    let (spec, lock) = (replica.spec, number(&schema));
+    let spec = replica.spec;
     let lease = pool.wait(async move {
         create_in(lease.link()?, &schema, spec).await?;
         set(lease.link()?, "generation", &generation.to_string()).await?;
@@ -314,18 +311,14 @@ fn fill(
     let mut log = copies.begin("change", COLUMNS)?;
     whole.for_each_entry(&mut |entry| {
         (seq, last) = (entry.seq, entry.last);
-        log.add(&columns(&entry)?)
+        log.add(&entry.values()?)
     })?;
     log.end()?;
     for entity in spec.entities {
         let names = entity.fields.iter().map(|field| quoted(field.name));
         let names = names.collect::<Vec<_>>().join(", ");
         let mut rows = copies.begin(&quoted(entity.table), &names)?;
-        whole.for_each_row(entity, |row| {
-            let value = |name: &str| row.get(name).cloned().unwrap_or_default();
-            let fields = entity.fields.iter().map(|field| to_sql(field, &value(field.name)));
-            rows.add(&fields.collect::<Vec<_>>())
-        })?;
+        whole.for_each_row(entity, |row| rows.add(&values(entity, &row)))?;
         rows.end()?;
     }
     let mut removed = copies.begin("removed", "entity, key")?;
@@ -343,8 +336,7 @@ fn fill(
         }
         Ok(lease)
     })?;
-    let shared = Arc::new(Shared::new(spec, pool, lock, String::new()));
-    let all = All::new(&shared, lease);
+    let all = All::new(pool, lease);
     let checked = sqlite::check(&all, spec)?;
     if checked.digest != sqlite::check(whole, spec)?.digest {
         return Err(damaged("the database gives back something else than was put in"));
@@ -365,13 +357,6 @@ fn removed_ids(connection: &Connection) -> Result<Vec<(String, String)>, Failure
         ids.collect()
     };
     read().map_err(damaged)
-}
-
-/// Returns the values of the log's columns.
-fn columns(entry: &LogEntry) -> Result<Vec<Sql>, Failure> {
-    let mut values = log::insert(entry)?.values;
-    values.insert(0, Sql::Integer(entry.seq));
-    Ok(values)
 }
 
 /// The transaction in which tables are filled.

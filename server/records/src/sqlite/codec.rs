@@ -7,22 +7,14 @@ use tabellion_runtime::{
     spec::{EntitySpec, FieldSpec, FieldType},
 };
 
-use crate::failures::damaged;
+use crate::sql::row_of;
 
 /// Reads a row whose columns are the entity's fields in their order.
 ///
 /// # Errors
 /// If a column's value is not of its field's type.
 pub(crate) fn read_row(entity: &EntitySpec, row: &rusqlite::Row<'_>) -> Result<Row, Failure> {
-    let mut read = Row::new();
-    for (at, field) in entity.fields.iter().enumerate() {
-        let value = row.get_ref(at).map_err(damaged)?;
-        let value = from_sql(field, value).ok_or_else(|| {
-            damaged(format!("`{}` of `{}` has no value of its type", field.name, entity.table))
-        })?;
-        read.insert(field.name.into(), value);
-    }
-    Ok(read)
+    row_of(entity, |field, at| from_sql(field, row.get_ref(at).ok()?))
 }
 
 fn from_sql(field: &FieldSpec, value: ValueRef<'_>) -> Option<Value> {

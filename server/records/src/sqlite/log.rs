@@ -1,6 +1,6 @@
 //! The log: one entry for each change, from which the tables can be remade.
 
-use rusqlite::{Connection, OptionalExtension as _, Row, params};
+use rusqlite::{Connection, OptionalExtension as _, Row, params, params_from_iter};
 use tabellion_runtime::Failure;
 
 use crate::{
@@ -20,25 +20,9 @@ pub(crate) const CREATE: [&str; 2] = [
 /// Adds an entry to the log.
 pub(crate) fn insert(connection: &Connection, entry: &LogEntry) -> Result<(), Failure> {
     let sql = format!("INSERT INTO change ({COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)");
-    let [rows, response, details] = entry.texts()?;
+    let values = entry.values()?;
     let mut statement = connection.prepare_cached(&sql).doing("write the log")?;
-    let inserted = statement.execute(params![
-        entry.seq,
-        entry.id,
-        entry.at,
-        entry.tool,
-        entry.operation,
-        rows,
-        entry.last,
-        entry.org,
-        entry.caller,
-        entry.client,
-        entry.key,
-        entry.request,
-        response,
-        details,
-    ]);
-    inserted.doing("write the log").map(drop)
+    statement.execute(params_from_iter(values)).doing("write the log").map(drop)
 }
 
 /// The end of the log.
