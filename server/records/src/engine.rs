@@ -1,6 +1,6 @@
 //! The interface of a database that keeps rows, and the seed rows of a new store.
 
-use std::{io::Write, path::Path};
+use std::{any::Any, fmt::Debug, io::Write, path::Path};
 
 use serde_json::{Map, Value};
 use tabellion_runtime::{
@@ -27,7 +27,7 @@ pub enum Start {
 }
 
 /// A database that keeps the rows of a contract.
-pub(crate) trait Engine: Send + Sync {
+pub(crate) trait Engine: Any + Debug + Send + Sync {
     /// Returns the folder for derived files.
     fn beside(&self) -> &Path;
 

@@ -9,15 +9,23 @@ use uuid::Uuid;
 /// Number of random bytes of a secret.
 const SECRET_BYTES: usize = 32;
 
-/// The time of a call.
+/// The time of a call; `None` for one that goes on.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Clock(i64);
+pub(crate) struct Clock(Option<i64>);
+
+/// A clock that goes on.
+pub(crate) static RUNNING: Clock = Clock(None);
 
 impl Clock {
+    /// Returns a clock that stands at the current time.
     pub(crate) fn now() -> Self {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        Self(i64::try_from(since.as_secs()).unwrap_or(i64::MAX))
+        Self(Some(seconds()))
     }
+}
+
+fn seconds() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
 }
 
 /// Returns a new secret.
@@ -36,7 +44,7 @@ pub(crate) fn id() -> String {
 /// For reads: values that require the right to change the store are refused.
 impl Fresh for Clock {
     fn now(&self) -> i64 {
-        self.0
+        self.0.unwrap_or_else(seconds)
     }
 
     fn id(&self) -> String {
@@ -49,27 +57,6 @@ impl Fresh for Clock {
 
     fn seq(&self) -> Result<i64, Failure> {
         Err(only_in_a_session())
-    }
-}
-
-/// The current time at each request.
-pub(crate) struct NewestClock;
-
-impl Fresh for NewestClock {
-    fn now(&self) -> i64 {
-        Clock::now().now()
-    }
-
-    fn id(&self) -> String {
-        Clock::now().id()
-    }
-
-    fn secret(&self, prefix: &str) -> Result<String, Failure> {
-        Clock::now().secret(prefix)
-    }
-
-    fn seq(&self) -> Result<i64, Failure> {
-        Clock::now().seq()
     }
 }
 

@@ -22,7 +22,7 @@ use crate::{
     engine::{Answer, Engine, Start},
     failures::io_failure,
     follow::Followed,
-    fresh::NewestClock,
+    fresh,
     inspection::Inspection,
     sqlite::{self, DataFile},
     whole::Checked,
@@ -47,14 +47,7 @@ pub enum Location {
 #[derive(Debug)]
 pub struct Records {
     spec: &'static RowsSpec,
-    kept: Kept,
-}
-
-#[derive(Debug)]
-enum Kept {
-    InFile(Box<DataFile>),
-    #[cfg(feature = "postgres")]
-    InDatabase(Database),
+    engine: Box<dyn Engine>,
 }
 
 impl Records {
@@ -63,32 +56,21 @@ impl Records {
     /// # Errors
     /// If the place can't be used, the data is damaged, newer than the program, or needs a migration that loses data.
     pub fn open(place: impl Into<Location>, spec: &'static RowsSpec, start: Start) -> Result<Self, Failure> {
-        let kept = match place.into() {
-            Location::Folder(folder) => Kept::InFile(Box::new(DataFile::open(&folder, spec, start)?)),
+        let engine: Box<dyn Engine> = match place.into() {
+            Location::Folder(folder) => Box::new(DataFile::open(&folder, spec, start)?),
             #[cfg(feature = "postgres")]
             Location::Postgres { address, derived } => {
-                Kept::InDatabase(Database::open(&address, &derived, spec, start)?)
+                Box::new(Database::open(&address, &derived, spec, start)?)
             }
         };
-        Ok(Self { spec, kept })
-    }
-
-    fn engine(&self) -> &dyn Engine {
-        match &self.kept {
-            Kept::InFile(file) => file.as_ref(),
-            #[cfg(feature = "postgres")]
-            Kept::InDatabase(database) => database,
-        }
+        Ok(Self { spec, engine })
     }
 
     /// Returns the file that keeps the rows.
     #[cfg(test)]
     pub(crate) fn file(&self) -> &DataFile {
-        match &self.kept {
-            Kept::InFile(file) => file.as_ref(),
-            #[cfg(feature = "postgres")]
-            Kept::InDatabase(_) => panic!("the rows are in a database"),
-        }
+        let engine: &dyn std::any::Any = &*self.engine;
+        engine.downcast_ref().expect("the rows are in a file")
     }
 
     /// Returns the contract's rows.
@@ -98,12 +80,12 @@ impl Records {
 
     /// Returns the path of a derived file.
     pub fn beside(&self, name: &str) -> PathBuf {
-        self.engine().beside().join(name)
+        self.engine.beside().join(name)
     }
 
     /// Returns true if the database that keeps the rows answers, or their file is in its place. Blocks for at most a few seconds.
     pub fn is_reachable(&self) -> bool {
-        self.engine().is_reachable()
+        self.engine.is_reachable()
     }
 
     /// Moves SQLite's write-ahead log into the file, so the file alone has all changes: for the end of a process, whose connections
@@ -112,7 +94,7 @@ impl Records {
     /// # Errors
     /// If it can't be written.
     pub fn settle(&self) -> Result<(), Failure> {
-        self.engine().settle()
+        self.engine.settle()
     }
 
     /// Writes the last shared copy of a derived file to `path`, which must be free. Returns false if there is no copy, as is always
@@ -121,7 +103,7 @@ impl Records {
     /// # Errors
     /// If it can't be read or written.
     pub fn take_copy(&self, name: &str, path: &Path) -> Result<bool, Failure> {
-        let Some(bytes) = self.engine().shared_copy(name)? else {
+        let Some(bytes) = self.engine.shared_copy(name)? else {
             return Ok(false);
         };
         let partial = path.with_extension("partial");
@@ -140,7 +122,7 @@ impl Records {
     /// # Errors
     /// If it can't be read.
     pub fn since_copy(&self, name: &str) -> Result<Option<i64>, Failure> {
-        self.engine().since_shared(name)
+        self.engine.since_shared(name)
     }
 
     /// Shares a copy of a derived file that covers the log up to a place. `copy` creates it at `path`, from where it is removed
@@ -162,12 +144,12 @@ impl Records {
         platform::remove_file(path).map_err(io_failure("remove", path))?;
         let bytes =
             read.map_err(|error| Failure::internal(format!("can't read `{}`: {error}", path.display())))?;
-        self.engine().share(name, place, bytes)
+        self.engine.share(name, place, bytes)
     }
 
     /// Returns the pieces that servers of these rows share, if they do.
     pub fn pieces(&self) -> Option<&dyn Pieces> {
-        self.engine().pieces()
+        self.engine.pieces()
     }
 
     /// Returns the place of the log's last entry; 0 if it has none.
@@ -175,7 +157,7 @@ impl Records {
     /// # Errors
     /// If it can't be read.
     pub fn end(&self) -> Result<i64, Failure> {
-        self.engine().end()
+        self.engine.end()
     }
 
     /// Returns the id of the log's entry at a place, if there is one.
@@ -183,7 +165,7 @@ impl Records {
     /// # Errors
     /// If it can't be read.
     pub fn entry_id(&self, at: i64) -> Result<Option<String>, Failure> {
-        self.engine().entry_id(at)
+        self.engine.entry_id(at)
     }
 
     /// Returns at most `max` rows of an entity after the row `after`, ordered by identity; without `after`, the first ones. A row
@@ -202,7 +184,7 @@ impl Records {
         select.limit = Some(max);
         select.order = entity.identity().map(|name| (name, Order::Up)).collect();
         select.after = after;
-        self.engine().rows(&select)
+        self.engine.rows(&select)
     }
 
     /// Returns the row of an entity with this identity, if there is one.
@@ -210,7 +192,7 @@ impl Records {
     /// # Errors
     /// If it can't be read.
     pub fn row(&self, entity: &'static EntitySpec, key: &[Value]) -> Result<Option<Row>, Failure> {
-        Ok(self.engine().rows(&crate::sql::of_identity(entity, key))?.pop())
+        Ok(self.engine.rows(&crate::sql::of_identity(entity, key))?.pop())
     }
 
     /// Returns the number of rows of each of these entities, and the place of the log's last entry at that time.
@@ -218,7 +200,7 @@ impl Records {
     /// # Errors
     /// If they can't be read.
     pub fn counts(&self, entities: &[&'static EntitySpec]) -> Result<(Vec<u64>, i64), Failure> {
-        self.engine().counts(entities)
+        self.engine.counts(entities)
     }
 
     /// Returns the rows of these entities that at most `max` entries after the place `after` changed.
@@ -226,7 +208,7 @@ impl Records {
     /// # Errors
     /// If it can't be read.
     pub fn follow(&self, after: i64, max: u32, entities: &[&str]) -> Result<Followed, Failure> {
-        self.engine().follow(after, max, entities)
+        self.engine.follow(after, max, entities)
     }
 
     /// Checks that the data is intact, and that replaying the log on an empty store yields the tables, row for row.
@@ -234,7 +216,7 @@ impl Records {
     /// # Errors
     /// The damage or difference.
     pub fn check(&self) -> Result<Checked, Failure> {
-        self.engine().check()
+        self.engine.check()
     }
 
     /// Writes the log and the rows as lines of JSON.
@@ -242,7 +224,7 @@ impl Records {
     /// # Errors
     /// If they can't be read or written.
     pub fn export(&self, to: &mut dyn Write) -> Result<(), Failure> {
-        self.engine().export(to)
+        self.engine.export(to)
     }
 
     /// Writes an export to a new file. The file gets its name once it is complete and durable.
@@ -296,33 +278,33 @@ impl<P: AsRef<Path> + ?Sized> From<&P> for Location {
 /// Each read is of the newest state.
 impl RowView for Records {
     fn get<'a>(&'a self, entity: &'static EntitySpec, key: &'a [Value]) -> Answer<'a, Option<Row>> {
-        Box::pin(async move { self.engine().snapshot().await?.view().get(entity, key).await })
+        Box::pin(async move { self.engine.snapshot().await?.view().get(entity, key).await })
     }
 
     fn was_removed<'a>(&'a self, entity: &'static EntitySpec, key: &'a [Value]) -> Answer<'a, bool> {
-        Box::pin(async move { self.engine().snapshot().await?.view().was_removed(entity, key).await })
+        Box::pin(async move { self.engine.snapshot().await?.view().was_removed(entity, key).await })
     }
 
     fn select<'a>(&'a self, select: &'a Select) -> Answer<'a, Vec<Row>> {
-        Box::pin(async move { self.engine().snapshot().await?.view().select(select).await })
+        Box::pin(async move { self.engine.snapshot().await?.view().select(select).await })
     }
 
     fn count<'a>(&'a self, select: &'a Select) -> Answer<'a, u64> {
-        Box::pin(async move { self.engine().snapshot().await?.view().count(select).await })
+        Box::pin(async move { self.engine.snapshot().await?.view().count(select).await })
     }
 
     fn fresh(&self) -> &dyn Fresh {
-        &NewestClock
+        &fresh::RUNNING
     }
 }
 
 impl Store<Rows> for Records {
     fn begin<'a>(&'a self, claim: Claim<'a>) -> Answer<'a, Box<dyn Session<Rows> + 'a>> {
-        self.engine().begin(claim)
+        self.engine.begin(claim)
     }
 
     fn snapshot<'a>(&'a self) -> Answer<'a, Option<State<'a, Rows>>> {
-        Box::pin(async move { Ok(Some(self.engine().snapshot().await?)) })
+        Box::pin(async move { Ok(Some(self.engine.snapshot().await?)) })
     }
 
     fn difference(&self, before: &Vec<Option<RowBefore>>, change: &RowsChange) -> String {

@@ -3,7 +3,6 @@
 use std::{
     path::PathBuf,
     sync::atomic::{AtomicUsize, Ordering},
-    time::Duration,
 };
 
 use parking_lot::Mutex;
@@ -18,10 +17,6 @@ use super::{
     connection,
     usage::Usage,
 };
-use crate::failures::Doing;
-
-/// Time limit, at the end of a process, for other users of the file.
-const SETTLE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The rows of a contract in a data folder.
 #[derive(Debug)]
@@ -55,17 +50,6 @@ impl DataFile {
         let message = "the data file is no longer in its place, and nothing has changed; move it or its folder back, or put a backup \
                        there and restart the server";
         Err(Failure::new(FailureKind::Refused, message).with("rule", "data_gone"))
-    }
-
-    /// Moves SQLite's write-ahead log into the file, so the file alone has all changes: for the end of a process, whose connections
-    /// may be in use until then. If another process reads, that process moves the rest when it ends.
-    ///
-    /// # Errors
-    /// If it can't be written.
-    pub(crate) fn settle(&self) -> Result<(), Failure> {
-        let connection = self.connect()?;
-        connection.busy_timeout(SETTLE_TIMEOUT).doing("write the data file")?;
-        connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).doing("write the data file")
     }
 
     /// Opens another connection.

@@ -11,7 +11,7 @@
 //! | `meta` | facts about the file, in a separate table |
 //! | `mark` | detects missing changes; moves the write-ahead log into the file |
 //! | `replica` | tables replayed from a log, for comparison |
-//! | `upkeep` | check, export, import, backup |
+//! | `upkeep` | import, backup |
 //! | `recovery`, `replacement` | a file remade from its log, and put in the place of the damaged one |
 //! | `usage` | locks of the processes that use the file |
 

@@ -1,14 +1,8 @@
 //! The interface of the rows in a file to the crate's other modules: opening, seeding, turns and snapshots.
 
-use std::{
-    future::Future,
-    io::Write,
-    path::Path,
-    pin::pin,
-    sync::atomic::AtomicUsize,
-    task::{Context, Poll, Waker},
-};
+use std::{future::Future, io::Write, path::Path, sync::atomic::AtomicUsize, time::Duration};
 
+use futures_util::FutureExt as _;
 use parking_lot::Mutex;
 use serde_json::{Map, Value};
 use tabellion_platform::file_id_at;
@@ -25,14 +19,18 @@ use super::{
     data_file::DataFile,
     file, log, query,
     reading::{MAX_IDLE, Reader},
+    replica,
     session::Turn,
 };
 use crate::{
     engine::{Answer, Engine, Start, seeded, seeds},
-    failures,
+    failures::{Doing, damaged, refused},
     follow::{Changed, Followed, FollowedRow},
-    whole::Checked,
+    whole::{Checked, Whole},
 };
+
+/// Time limit, at the end of a process, for other users of the file.
+const SETTLE_TIMEOUT: Duration = Duration::from_secs(2);
 
 impl DataFile {
     /// Opens the rows of a contract in `folder`. See [`Start`] for the permitted effects on the folder.
@@ -121,15 +119,22 @@ impl Engine for DataFile {
     }
 
     fn check(&self) -> Result<Checked, Failure> {
-        self.check()
+        Reader::begin(self)?.with(|connection| {
+            if let Some(problem) = tabellion_sqlite::check(connection).doing("check the data file")? {
+                return Err(damaged(problem));
+            }
+            replica::check(connection, self.spec)
+        })
     }
 
     fn export(&self, to: &mut dyn Write) -> Result<(), Failure> {
-        self.export(to)
+        Reader::begin(self)?.with(|connection| (connection as &dyn Whole).export(self.spec, to))
     }
 
     fn settle(&self) -> Result<(), Failure> {
-        self.settle()
+        let connection = self.connect()?;
+        connection.busy_timeout(SETTLE_TIMEOUT).doing("write the data file")?;
+        connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).doing("write the data file")
     }
 
     fn begin<'a>(&'a self, _: Claim<'a>) -> Answer<'a, Box<dyn Session<Rows> + 'a>> {
@@ -141,10 +146,7 @@ impl Engine for DataFile {
     }
 }
 
-/// Polls a future that never waits, as those of this store while it is opened, and returns its output.
+/// Returns the output of a future that never waits, as those of this store while it is opened.
 fn finished<T>(future: impl Future<Output = T>) -> Result<T, Failure> {
-    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
-        Poll::Ready(outcome) => Ok(outcome),
-        Poll::Pending => Err(failures::refused("the data is in use while it is opened")),
-    }
+    future.now_or_never().ok_or_else(|| refused("the data is in use while it is opened"))
 }

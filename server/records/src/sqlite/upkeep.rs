@@ -1,50 +1,24 @@
-//! Upkeep of a data file: check of the log against the tables, export and import, backup.
+//! Upkeep of a data file: backup, and import of an export.
 
-use std::{
-    fs,
-    io::{BufRead, Write},
-    path::Path,
-    time::Duration,
-};
+use std::{fs, io::BufRead, path::Path, time::Duration};
 
 use rusqlite::backup::Backup;
 use tabellion_platform::rename;
 use tabellion_runtime::{Failure, spec::RowsSpec};
-use tabellion_sqlite::{ROWS, check};
+use tabellion_sqlite::ROWS;
 
 use super::{
-    connection,
-    data_file::DataFile,
-    file, log, mark,
-    reading::Reader,
-    replacement,
+    connection, file, log, mark, replacement,
     replica::{self, read_export, replay},
     usage,
 };
 use crate::{
-    failures::{Doing, damaged, io_failure, refused},
-    whole::{Checked, Whole, lines},
+    failures::{Doing, io_failure, refused},
+    whole::{Checked, lines},
 };
 
 /// Number of pages that a backup copies at a time.
 const BACKUP_PAGES: i32 = 1_000;
-
-impl DataFile {
-    /// Checks that the file is intact, and that replaying the log yields the tables.
-    pub(crate) fn check(&self) -> Result<Checked, Failure> {
-        Reader::begin(self)?.with(|connection| {
-            if let Some(problem) = check(connection).doing("check the data file")? {
-                return Err(damaged(problem));
-            }
-            replica::check(connection, self.spec)
-        })
-    }
-
-    /// Writes the log and the rows as lines of JSON.
-    pub(crate) fn export(&self, to: &mut dyn Write) -> Result<(), Failure> {
-        Reader::begin(self)?.with(|connection| (connection as &dyn Whole).export(self.spec, to))
-    }
-}
 
 /// Copies the data file of a contract in `folder`, of any version, to a new file at `path`: to be done before a migration.
 ///
