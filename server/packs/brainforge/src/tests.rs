@@ -725,7 +725,7 @@ fn front_matter_that_cannot_be_read_is_searched_and_said() {
     for (front_matter, line) in [
         ("---\ntitle: Q3: plan\n---\n", "line 2"),
         ("---\nA plan, between two lines\n---\n", "line 2"),
-        ("---\ntitle: plan\n...\nMore\n---\n", "line 4"),
+        ("---\ntitle: plan\n...\nMore\n---\n", "line 3: the front matter ends with `...`"),
         ("+++\ntitle = 'plan'\n+++\n", "line 1"),
     ] {
         let bench = Bench::new();
