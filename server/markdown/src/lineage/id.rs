@@ -1,6 +1,10 @@
 //! Section ids, and the digest of a history from which they are derived.
 
-use std::{collections::HashMap, collections::HashSet, fmt, str::FromStr};
+use std::{
+    collections::{HashMap, HashSet},
+    fmt,
+    str::FromStr,
+};
 
 use serde::{Deserialize, Serialize};
 use sha1::{Digest, Sha1};
@@ -75,36 +79,32 @@ impl HistoryDigest {
         SectionId(digest[..8].iter().fold(0, |id, byte| id << 8 | u64::from(*byte)))
     }
 
-    /// Returns the ids of the `new` sections of the next version: the ids of the old sections in `pairs`, and new ids for
-    /// the others.
+    /// Returns the ids of the `new` sections of the next version: those that are known, and new ids for the others.
     ///
-    /// The id of a new section is derived from its heading: it stays while a person edits the section's text. Among several new
-    /// sections with the same heading it is derived from the text too, so their ids are never mixed up.
-    pub(super) fn assign_ids(
-        self,
-        pairs: &[Option<usize>],
-        old: &[SectionId],
-        new: &[Fingerprint],
-    ) -> Vec<SectionId> {
-        let mut used: HashSet<SectionId> = pairs.iter().flatten().map(|old_index| old[*old_index]).collect();
-        let mut namesakes: HashMap<&str, usize> = HashMap::new();
-        for (section, pair) in new.iter().zip(pairs) {
-            *namesakes.entry(&section.title).or_default() += usize::from(pair.is_none());
+    /// A new id is derived from the section's heading, those above it, and its text, whatever other sections there are. Sections
+    /// that are equal in these keep their ids, in their order, as long as they are equally many.
+    pub(super) fn assign_ids(self, known: &[Option<SectionId>], new: &[Fingerprint]) -> Vec<SectionId> {
+        let mut paths: Vec<[u8; 20]> = Vec::with_capacity(new.len());
+        for section in new {
+            let above: &[u8] = section.parent.map_or(&[], |parent| &paths[parent]);
+            paths.push(digest(&[above, section.title.as_bytes()]));
         }
-        let mut twins: HashMap<[&[u8]; 3], usize> = HashMap::new();
-        let ids = new.iter().zip(pairs).map(|(section, pair)| {
-            if let Some(old_index) = pair {
-                return old[*old_index];
+        let keys: Vec<_> = paths.iter().zip(new).map(|(path, section)| (path, section.digest)).collect();
+        // The number of equal sections that need an id, and the next number.
+        let mut twins: HashMap<_, (usize, usize)> = HashMap::new();
+        for (key, _) in keys.iter().zip(known).filter(|(_, known)| known.is_none()) {
+            twins.entry(*key).or_default().0 += 1;
+        }
+        let mut used: HashSet<SectionId> = known.iter().flatten().copied().collect();
+        let ids = keys.iter().zip(known).map(|(key, known)| {
+            if let Some(id) = known {
+                return *id;
             }
-            let title = section.title.as_bytes();
-            let text: &[u8] = section.digest.as_ref().map_or(&[], |digest| digest);
-            let purpose: [&[u8]; 3] = match namesakes[&*section.title] {
-                1 => [b"heading", title, &[]],
-                _ => [b"section", title, text],
-            };
-            let number = twins.entry(purpose).or_default();
+            let (path, text) = key;
+            let text: &[u8] = text.as_ref().map_or(&[], |text| text);
+            let (count, number) = twins.entry(*key).or_default();
             loop {
-                let id = self.id(&purpose, *number);
+                let id = self.id(&[b"section", *path, text, count.to_string().as_bytes()], *number);
                 *number += 1;
                 if used.insert(id) {
                     return id;

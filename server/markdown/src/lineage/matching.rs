@@ -1,9 +1,9 @@
-//! Matches the sections of two versions of a document whose difference is not recorded.
+//! Matches the sections of two states of a document whose difference is not recorded.
 //!
 //! Sections are paired in rounds, the most certain first. Each round has a key, and pairs the unpaired sections whose key is
 //! unique on both sides. A key of a later round may use earlier pairs: *the section with this heading below the section that
-//! is already paired*. Two sections with different parents and different texts are never paired by heading alone. If several
-//! sections share a key, and not equally many on both sides, none is paired: that would be a guess.
+//! is already paired*. Two sections with different parents are never paired by heading alone. If several sections share a key,
+//! and not equally many on both sides, none is paired: that would be a guess.
 //!
 //! Each round takes linear time. The number of rounds is bounded, since a pair can only help its parent and its children.
 
@@ -29,7 +29,7 @@ pub struct Fingerprint {
     length: usize,
     level: u8,
     /// The parent section, as an index into the list.
-    parent: Option<usize>,
+    pub(super) parent: Option<usize>,
 }
 
 impl Fingerprint {
@@ -65,7 +65,7 @@ fn digest(text: &str) -> Option<[u8; 20]> {
 /// Returns, for each section of `new`, the index of the same section in `old`.
 pub fn pairs(old: &[Fingerprint], new: &[Fingerprint]) -> Vec<Option<usize>> {
     let mut pairing = Pairing { old, new, of_old: vec![None; old.len()], of_new: vec![None; new.len()] };
-    pairing.pair_unique(|section, _| Some((section.level, &*section.title, section.digest)));
+    pairing.pair_unique(|section, _| Some((section.level, &*section.title, section.digest?)));
     pairing.pair_children();
     pairing.pair_unique(|section, _| Some((&*section.title, section.digest?)));
     pairing.pair_unique(|section, _| section.digest.filter(|_| section.length >= MIN_DISTINCTIVE_LENGTH));

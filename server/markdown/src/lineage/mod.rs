@@ -21,9 +21,11 @@
 //! own text and position in the tree, the most similar first, and only if the match is unique on both sides. An ambiguous
 //! section is not guessed: its old id vanishes, and it gets a new one.
 //!
-//! *Uncommitted bytes* are matched with the newest version in the same way. The ids of new sections are derived from the
-//! heading (and from the text, if several new sections have the same heading). They stay while the person continues to
-//! write, and also after the section is committed, by the person or by the editor's next change.
+//! *Uncommitted bytes* are matched with the newest version in the same way. The id of a new section is derived from its heading,
+//! those above it and its text: it stays while the person writes elsewhere, and also after the section is committed, by the
+//! person or by the editor's next change. If the person goes on writing in the section itself, nothing in the document tells it
+//! from a different section; it is matched with the sections that were listed last ([`Listed`]). A process that has not listed
+//! them, or has restarted since, derives a new id, and the old one is an error there.
 //!
 //! # Undo and redo
 //!
@@ -33,7 +35,8 @@
 //! # Costs
 //!
 //! A [`Lineage`] is worth caching: extending it takes time that grows with the changes of the new versions, plus the number of
-//! sections. Only versions without a recorded change are read and parsed. Built again from the first version, it is equal.
+//! sections. Only versions without a recorded change are read and parsed. Built again from the first version, it is equal, but for
+//! ids that were kept since a listing.
 
 mod change;
 mod id;
@@ -60,6 +63,16 @@ pub struct Version {
     pub content: Option<String>,
     /// The recorded change, if the editor made the commit and it contains only this change.
     pub change: Option<SectionChange>,
+}
+
+/// The sections of a document that is not committed, as they were listed.
+#[derive(Debug)]
+pub struct Listed {
+    /// Their ids.
+    pub ids: Vec<SectionId>,
+    sections: Vec<Fingerprint>,
+    /// The history at that time.
+    history_digest: HistoryDigest,
 }
 
 /// Sections that come back.
@@ -122,13 +135,15 @@ impl Lineage {
         }
     }
 
-    /// Follows the document through `versions`, oldest first. `load` returns the bytes of a content.
+    /// Follows the document through `versions`, oldest first. `listed` are the sections that were listed last, if they were not
+    /// committed; `load` returns the bytes of a content.
     ///
     /// # Errors
     /// If `load` fails. The lineage then includes the versions before.
     pub fn follow<'v, E>(
         &mut self,
         versions: impl IntoIterator<Item = &'v Version>,
+        listed: Option<&Listed>,
         load: impl Fn(&str) -> Result<Vec<u8>, E>,
     ) -> Result<(), E> {
         // The fingerprints of the newest version, if they are known.
@@ -141,7 +156,7 @@ impl Lineage {
                     None => self.load(self.content.as_deref(), &load)?,
                 };
                 let new = self.load(version.content.as_deref(), &load)?;
-                let matched = self.match_ids(&old, &new);
+                let matched = self.match_ids(&old, &new, listed);
                 let before = std::mem::replace(&mut self.ids, matched);
                 if let Some(returning) = returning {
                     let former = self.load(returning.content.as_deref(), &load)?;
@@ -166,20 +181,23 @@ impl Lineage {
             return self.ids.clone();
         }
         // The history was written by a version of the editor that parsed this text differently.
-        self.match_ids(&[], &Fingerprint::for_sections(document))
+        self.match_ids(&[], &Fingerprint::for_sections(document), None)
     }
 
-    /// Returns the section ids of `document`, which is not committed yet.
+    /// Returns the sections of `document`, which is not committed yet. `listed` are those that were listed last.
     ///
     /// # Errors
     /// If `load` fails.
     pub fn ids_uncommitted<E>(
         &self,
         document: &ParsedDocument<'_>,
+        listed: Option<&Listed>,
         load: impl Fn(&str) -> Result<Vec<u8>, E>,
-    ) -> Result<Vec<SectionId>, E> {
+    ) -> Result<Listed, E> {
         let old = self.load(self.content.as_deref(), &load)?;
-        Ok(self.match_ids(&old, &Fingerprint::for_sections(document)))
+        let sections = Fingerprint::for_sections(document);
+        let ids = self.match_ids(&old, &sections, listed);
+        Ok(Listed { ids, sections, history_digest: self.history_digest })
     }
 
     /// Returns an unused id for a section inserted into `content`, which is the newest version's or uncommitted. The id stays the same
@@ -207,11 +225,17 @@ impl Lineage {
             .map_or_else(|_| Vec::new(), |document| Fingerprint::for_sections(&document)))
     }
 
-    /// Returns the ids of the sections `new`. `old` are the fingerprints of the newest version.
-    fn match_ids(&self, old: &[Fingerprint], new: &[Fingerprint]) -> Vec<SectionId> {
-        let pairs =
-            if old.len() == self.ids.len() { matching::pairs(old, new) } else { vec![None; new.len()] };
-        self.history_digest.assign_ids(&pairs, &self.ids, new)
+    /// Returns the ids of the sections `new`: those of the newest version, whose fingerprints are `old`, then those of the same
+    /// sections in `listed`, unless there are versions since, and new ones.
+    fn match_ids(&self, old: &[Fingerprint], new: &[Fingerprint], listed: Option<&Listed>) -> Vec<SectionId> {
+        let mut known = vec![None; new.len()];
+        if old.len() == self.ids.len() {
+            take_ids(&mut known, &matching::pairs(old, new), &self.ids);
+        }
+        if let Some(listed) = listed.filter(|listed| listed.history_digest == self.history_digest) {
+            take_ids(&mut known, &matching::pairs(&listed.sections, new), &listed.ids);
+        }
+        self.history_digest.assign_ids(&known, new)
     }
 
     /// Applies the recorded change of `version`, if there is one that fits the list of sections.
@@ -222,6 +246,16 @@ impl Lineage {
             Some(SectionChange::Redo { redoes }) => self.apply_step(Direction::Redo, redoes, version),
             Some(change) if self.apply_change(change, version) => Followed::Counted,
             Some(_) => Followed::Matched(None),
+        }
+    }
+}
+
+/// Gives the sections that have no id yet those of their pairs in `ids`, but none twice.
+fn take_ids(known: &mut [Option<SectionId>], pairs: &[Option<usize>], ids: &[SectionId]) {
+    let mut used: HashSet<SectionId> = known.iter().flatten().copied().collect();
+    for (known, pair) in known.iter_mut().zip(pairs) {
+        if known.is_none() {
+            *known = pair.map(|index| ids[index]).filter(|id| used.insert(*id));
         }
     }
 }

@@ -8,18 +8,21 @@ fn check(old: &str, new: &str, expected: &str) {
     let mut lineage = Lineage::new(PATH);
     follow(&mut lineage, &[by_hand(old)]);
     let before = ids(&lineage, old);
-    let uncommitted = match lineage.ids_uncommitted(&parsed(new), load) {
-        Ok(ids) => ids,
-        Err(never) => match never {},
-    };
+    let uncommitted = list(&lineage, new, None).ids;
     follow(&mut lineage, &[by_hand(new)]);
     let after: Vec<SectionId> = ids(&lineage, new).into_iter().map(|(_, id)| id).collect();
     assert_eq!(uncommitted, after, "before and after the commit of {new:?}");
+    let before: Vec<SectionId> = before.into_iter().map(|(_, id)| id).collect();
+    assert_eq!(names(&after, &before), expected, "{old:?} to {new:?}");
+}
+
+/// Returns each id as its position in `before`, or `_` if it is new.
+fn names(after: &[SectionId], before: &[SectionId]) -> String {
     let names = after.iter().map(|id| {
-        let position = before.iter().position(|(_, other)| other == id);
+        let position = before.iter().position(|other| other == id);
         position.map_or("_".to_owned(), |position| position.to_string())
     });
-    assert_eq!(names.collect::<Vec<_>>().join(" "), expected, "{old:?} to {new:?}");
+    names.collect::<Vec<_>>().join(" ")
 }
 
 const LONG: &str = "a text that is long enough to say which section it is";
@@ -56,6 +59,7 @@ fn the_lineage_recognizes_moved_sections() {
     check("# A\na\n# B\nb\n# C\nc\n", "# C\nc\n# A\na\n# B\nb\n", "2 0 1");
     check("# A\n## X\nx\n# B\n", "# A\n# B\n## X\nx\n", "0 2 1");
     check("# A\n# B\nb\n", "# A\n### B\nb\n", "0 1");
+    check("# P\n## Notes\n### Old\nold\n# Q\n", "# P\n# Q\n## Notes\n### Old\nold\n", "0 3 1 2");
     check("# A\n## X\nx\n## Y\n# B\n", "# B\n# A\n## Y\n## X\nx\n", "3 0 2 1");
 }
 
@@ -75,30 +79,51 @@ fn the_lineage_does_not_guess_ambiguous_sections() {
     check("# A\n# A\n", "# A\n", "_");
     check("# A\n# A\n", "# A\n# A\n# A\n", "_ _ _");
     check("# A\n## Notes\na\n# B\n", "# A\n# B\n## Notes\nb\n", "0 2 _");
+    check("# A\n## Notes\n### X\na\n# B\n", "# A\n# B\n## Notes\n### Y\nb\n", "0 3 _ _");
     check("# A\nTODO\n## C\n# B\n", "# A\n## C\n# X\nTODO\n", "0 1 _");
 }
 
-/// A new section keeps its id while a person edits it, and no section takes the id of another.
+/// Checks the sections of `new` against those of `old`, both uncommitted, as [`check`] does: without and with a restart between.
+#[track_caller]
+fn check_uncommitted(old: &str, new: &str, expected: &str, restarted: &str) {
+    let mut lineage = Lineage::new(PATH);
+    follow(&mut lineage, &[by_hand("# Committed\n")]);
+    let before = list(&lineage, old, None);
+    let after = list(&lineage, new, Some(&before));
+    assert_eq!(names(&after.ids, &before.ids), expected, "{old:?} to {new:?}");
+    let cold = list(&lineage, new, None);
+    assert_eq!(names(&cold.ids, &before.ids), restarted, "{old:?} to {new:?} after a restart");
+    match lineage.follow(&[by_hand(new)], Some(&after), load) {
+        Ok(()) => assert_eq!(lineage.ids(&parsed(new)), after.ids, "{new:?} committed"),
+        Err(never) => match never {},
+    }
+}
+
+/// The id of a new section belongs to no other, whatever a person writes.
 #[test]
 fn an_uncommitted_section_keeps_its_id() {
-    let mut lineage = Lineage::new(PATH);
-    follow(&mut lineage, &[by_hand("# A\n")]);
-    let id = |text: &str, heading: &str| -> Vec<SectionId> {
-        let document = parsed(text);
-        let ids = match lineage.ids_uncommitted(&document, load) {
-            Ok(ids) => ids,
-            Err(never) => match never {},
-        };
-        let named = document.sections().iter().zip(ids);
-        named.filter(|(section, _)| section.text == heading).map(|(_, id)| id).collect()
-    };
-    let first = id("# A\n# X\n", "X");
-    assert_eq!(id("# A\n# X\nmore\n", "X"), first);
-    assert_eq!(id("# X\nmore\n# B\n# A\n", "X"), first);
-    let two = id("# A\n# X\none\n# X\ntwo\n", "X");
-    assert!(two[0] != two[1] && !two.contains(&first[0]));
-    assert_eq!(id("# A\n# X\ntwo\n# X\none\n", "X"), [two[1], two[0]]);
-    assert!(!two.contains(&id("# A\n# X\ntwo\n", "X")[0]));
+    check_uncommitted("# X\nx\n", "# Committed\n# X\nx\n# Y\n", "_ 0 _", "_ 0 _");
+    check_uncommitted("# X\nx\n", "# X\nother\n", "0", "_");
+    check_uncommitted("# X\none\n", "# X\none\n# X\ntwo\n", "0 _", "0 _");
+    check_uncommitted("# B\nfirst\n", "# B\nsecond\n# B\nfirst\n", "_ 0", "_ 0");
+    check_uncommitted("# B\nsecond\n# B\nfirst\n", "# B\nfirst\n", "1", "1");
+    check_uncommitted("# X\none\n# X\ntwo\n", "# X\ntwo\n# X\none\n", "1 0", "1 0");
+    check_uncommitted("# A\n## N\nn\n", "# B\n## N\nn\n", "0 1", "_ _");
+    check_uncommitted(
+        "# A\n## N\n# B\n## N\n",
+        "# C\n## N\n# A\n## N\n# B\n## N\n",
+        "_ _ 0 1 2 3",
+        "_ _ 0 1 2 3",
+    );
+    check_uncommitted("# P\n## Notes\nold\n# Q\n", "# P\n# Q\n## Notes\nprecious\n", "0 2 _", "0 2 _");
+    check_uncommitted(
+        "# P\n## Notes\n### Old\nold\n# Q\n",
+        "# P\n# Q\n## Notes\n### New\nnew\n",
+        "0 3 _ _",
+        "0 3 _ _",
+    );
+    check_uncommitted("# A\n# A\n", "# A\n# A\n", "0 1", "0 1");
+    check_uncommitted("# A\n# A\n", "# A\n# A\n# A\n", "_ _ _", "_ _ _");
 }
 
 #[test]

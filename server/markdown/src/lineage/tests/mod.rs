@@ -5,7 +5,7 @@ mod histories;
 
 use std::convert::Infallible;
 
-use super::{Lineage, SectionId, Version};
+use super::{Lineage, Listed, SectionId, Version};
 use crate::{Flavor, editor::ParsedDocument};
 
 const PATH: &str = "notes/plan.md";
@@ -20,8 +20,15 @@ fn load(content: &str) -> Result<Vec<u8>, Infallible> {
 }
 
 fn follow(lineage: &mut Lineage, versions: &[Version]) {
-    match lineage.follow(versions, load) {
+    match lineage.follow(versions, None, load) {
         Ok(()) => {}
+        Err(never) => match never {},
+    }
+}
+
+fn list(lineage: &Lineage, text: &str, listed: Option<&Listed>) -> Listed {
+    match lineage.ids_uncommitted(&parsed(text), listed, load) {
+        Ok(listed) => listed,
         Err(never) => match never {},
     }
 }

@@ -1,4 +1,4 @@
-//! Caches the document's history, so that this process reads it only once.
+//! Caches the document's history, so that this process reads it only once, and the sections that were listed last.
 
 use std::{collections::VecDeque, sync::Arc};
 
@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 use serde_json::{Map, Value};
 use tabellion_runtime::{DocumentHistory, Failure, Until, snapshot};
 
-use tabellion_markdown::lineage::{Lineage, SectionChange, Version};
+use tabellion_markdown::lineage::{Lineage, Listed, SectionChange, Version};
 
 /// Capacity of the cache in states of the store. More than one, because a slow reader may finish an old state last.
 const CAPACITY: usize = 4;
@@ -16,7 +16,11 @@ const MAX_OPERATIONS: usize = 1000;
 
 /// Cache of the document's history at recent states of the store.
 #[derive(Debug, Default)]
-pub(super) struct HistoryCache(Mutex<VecDeque<(String, Arc<DocumentTimeline>)>>);
+pub(super) struct HistoryCache {
+    timelines: Mutex<VecDeque<(String, Arc<DocumentTimeline>)>>,
+    /// The sections that were listed last, unless they were committed.
+    listed: Mutex<Option<Arc<Listed>>>,
+}
 
 /// The document's history at one state of the store.
 #[derive(Debug, Clone)]
@@ -51,7 +55,7 @@ impl HistoryCache {
         read: impl FnOnce(Until<'_>) -> Result<DocumentHistory, Failure>,
         load: impl Fn(&str) -> Result<Vec<u8>, Failure>,
     ) -> Result<(DocumentHistory, Arc<DocumentTimeline>), Failure> {
-        let known: Vec<_> = self.0.lock().iter().cloned().collect();
+        let known: Vec<_> = self.timelines.lock().iter().cloned().collect();
         let at = |commit: &str| known.iter().find(|(state, _)| state == commit);
         let states: Vec<_> = known.iter().map(|(state, _)| state.as_str()).collect();
         let past = read(Until { known: &states, ..Until::BEGINNING })?;
@@ -63,7 +67,7 @@ impl HistoryCache {
                     Some(base) => DocumentTimeline::clone(base),
                     None => DocumentTimeline::new(path),
                 };
-                timeline.follow(&past.versions, load)?;
+                timeline.follow(&past.versions, self.listed().as_deref(), load)?;
                 Arc::new(timeline)
             }
         };
@@ -73,8 +77,18 @@ impl HistoryCache {
         Ok((past, timeline))
     }
 
+    /// Returns the sections that were listed last, unless they were committed.
+    pub(super) fn listed(&self) -> Option<Arc<Listed>> {
+        self.listed.lock().clone()
+    }
+
+    /// Replaces the sections that were listed last; `None` if they are committed.
+    pub(super) fn keep_listed(&self, listed: Option<Arc<Listed>>) {
+        *self.listed.lock() = listed;
+    }
+
     fn remember(&self, state: &str, timeline: &Arc<DocumentTimeline>) {
-        let mut known = self.0.lock();
+        let mut known = self.timelines.lock();
         known.retain(|(other, _)| other != state);
         known.push_front((state.to_owned(), Arc::clone(timeline)));
         known.truncate(CAPACITY);
@@ -89,6 +103,7 @@ impl DocumentTimeline {
     fn follow(
         &mut self,
         versions: &[snapshot::Version],
+        listed: Option<&Listed>,
         load: impl Fn(&str) -> Result<Vec<u8>, Failure>,
     ) -> Result<(), Failure> {
         for version in versions {
@@ -120,6 +135,6 @@ impl DocumentTimeline {
                     .and_then(|entry| SectionChange::read(&entry.operation, &entry.details)),
             })
             .collect();
-        self.lineage.follow(&versions, load)
+        self.lineage.follow(&versions, listed, load)
     }
 }

@@ -85,12 +85,15 @@ impl<'e> DocumentView<'e> {
     pub(super) fn list(&self, cx: &ReadCx<'_>) -> Result<Sections<'_>, Failure> {
         let document = self.parse()?;
         let lineage = &self.timeline.lineage;
-        let ids = if lineage.content() == self.now.as_deref() {
-            lineage.ids(&document)
-        } else {
-            lineage.ids_uncommitted(&document, |content| cx.past_content(self.path().as_str(), content))?
-        };
-        Ok(Sections { document, ids })
+        let cache = &self.editor.history_cache;
+        if lineage.content() == self.now.as_deref() {
+            cache.keep_listed(None);
+            return Ok(Sections { ids: lineage.ids(&document), document });
+        }
+        let load = |content: &str| cx.past_content(self.path().as_str(), content);
+        let listed = Arc::new(lineage.ids_uncommitted(&document, cache.listed().as_deref(), load)?);
+        cache.keep_listed(Some(Arc::clone(&listed)));
+        Ok(Sections { ids: listed.ids.clone(), document })
     }
 
     /// Returns an unused id for a new section.
