@@ -104,3 +104,33 @@ fn the_first_section_creates_a_missing_document() {
     session.edit("redo", json!({}));
     assert_eq!(session.text(), "# Plan\n\ntext\n");
 }
+
+/// A first edit can be guarded by the base of any read, also where the bytes are not committed, or there is no document.
+#[test]
+fn reads_name_the_base_of_an_edit() {
+    let mut session = EditorSession::over(Library::empty());
+    for text in [None, Some(TREE), Some("# A\r\n\r\nby hand\r\n")] {
+        text.into_iter().for_each(|text| session.library.put(PATH, text));
+        for (tool, arguments) in [
+            ("get_document", json!({})),
+            ("list_sections", json!({})),
+            ("get_section", json!({ "section_id": "@A" })),
+        ] {
+            if text.is_none() && tool == "get_section" {
+                continue;
+            }
+            let arguments = session.arguments(&arguments);
+            let read = session.server.call_with(tool, arguments, json!({})).expect("a read");
+            let base =
+                read.meta.get("tabellion/base").unwrap_or_else(|| panic!("{tool} of {text:?}: no base"));
+            let guard = json!({ "tabellion/ifBase": base });
+            let mut edit = || session.server.call_with("insert_section", insert("X", "", 0), guard.clone());
+            edit().unwrap_or_else(|refusal| panic!("{tool} of {text:?}: {refusal:?}"));
+            assert!(edit().is_err(), "{tool} of {text:?}");
+            match text {
+                Some(text) => session.library.put(PATH, text),
+                None => std::fs::remove_file(session.library.path(PATH)).expect("removed"),
+            }
+        }
+    }
+}

@@ -3,7 +3,7 @@
 use std::{collections::HashMap, sync::Arc};
 
 use tabellion_contracts::safe_markdown_editor::{MetadataResource, ToolError};
-use tabellion_runtime::{Content, ContentId, Failure, FailureKind, ReadCx};
+use tabellion_runtime::{Content, ContentId, Document, Failure, FailureKind, ReadCx, context};
 
 use super::{
     errors, front_matter,
@@ -19,12 +19,17 @@ use tabellion_markdown::{
 };
 use tabellion_pack::failures;
 
-/// Returns the document's text; empty if there is no document.
+/// Returns the document's text; empty if there is no document. Notes the base of the answer.
 pub(super) fn text(editor: &Editor, cx: &ReadCx<'_>) -> Result<String, Failure> {
-    match cx.read(editor.path.as_str())? {
-        Some(document) => failures::utf8(&editor.path, document.bytes),
-        None => Ok(String::new()),
-    }
+    let (bytes, _) = noted(cx, cx.read(editor.path.as_str())?);
+    failures::utf8(&editor.path, bytes)
+}
+
+/// Notes the content that the answer is computed on, and returns it with its id.
+fn noted(cx: &ReadCx<'_>, document: Option<Document>) -> (Vec<u8>, Option<ContentId>) {
+    let (bytes, id) = document.map_or_else(Default::default, |document| (document.bytes, Some(document.id)));
+    cx.note(context::BASE, id.clone());
+    (bytes, id)
 }
 
 /// A call's view of the document.
@@ -41,7 +46,7 @@ pub(super) struct DocumentView<'e> {
 }
 
 impl<'e> DocumentView<'e> {
-    /// Reads the document and its history.
+    /// Reads the document and its history. Notes the base of the answer.
     pub(super) fn read(editor: &'e Editor, cx: &ReadCx<'_>) -> Result<Self, Failure> {
         let path = &editor.path;
         let (past, timeline) = editor.history_cache.follow(
@@ -50,8 +55,7 @@ impl<'e> DocumentView<'e> {
             |content| cx.past_content(path.as_str(), content),
         )?;
         let exists = past.document.is_some();
-        let (bytes, id) =
-            past.document.map_or_else(Default::default, |document| (document.bytes, Some(document.id)));
+        let (bytes, id) = noted(cx, past.document);
         Ok(Self {
             editor,
             text: failures::utf8(path, bytes)?,
