@@ -2,7 +2,8 @@
 //!
 //! Both are derived from the versions alone: a change is pushed onto the undo stack and clears the redo stack, an undo moves the
 //! top of the undo stack to the redo stack, a redo moves it back. Any other version leaves both unchanged: an undo compares the
-//! document's content with the entry's, and so detects such a version. If a person has edited other lines since, only the change
+//! document's content with the entry's, and so detects such a version. If a person has undone the change at the top, the undo
+//! concerns the one below, and the passed one leaves the stack. If a person has edited other lines since, only the change
 //! itself is reverted; then the sections are matched as after a hand edit, and restored ones have their former ids. If the result
 //! is exactly the former content, though the sections are the same as right after the change, all of them have their former ids:
 //! sections without text would be indistinguishable otherwise.
@@ -29,6 +30,11 @@ impl Direction {
             Self::Undo => stringify!(undo),
             Self::Redo => stringify!(redo),
         }
+    }
+
+    /// Returns the error of an undo or redo without a change that it can concern.
+    pub fn nothing(self) -> UndoError {
+        UndoError::Nothing { word: self.word() }
     }
 }
 
@@ -104,7 +110,7 @@ impl UndoEntry {
 /// An undo or redo is not possible.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum UndoError {
-    /// The stack is empty.
+    /// The stack is empty, or others have undone or redone all of it.
     #[error("there is nothing to {word}")]
     Nothing {
         /// The operation: undo or redo.
@@ -119,7 +125,7 @@ pub enum UndoError {
     Changed {
         /// The operation: undo or redo.
         word: &'static str,
-        /// The change at the top of the stack.
+        /// The change that the undo or redo concerns.
         change: Box<SectionChange>,
         /// The commit of that change.
         commit: String,
@@ -127,18 +133,14 @@ pub enum UndoError {
 }
 
 impl Lineage {
-    /// Returns the change that the next undo or redo concerns. It restores the content of [`contents`](UndoEntry::contents), or
-    /// merges with later edits by others.
-    ///
-    /// # Errors
-    /// If the stack is empty.
-    pub fn next(&self, direction: Direction) -> Result<&UndoEntry, UndoError> {
-        let word = direction.word();
+    /// Returns the changes on a stack, its top first. The next undo or redo concerns the first one that others have not undone or
+    /// redone themselves. It restores the content of [`contents`](UndoEntry::contents), or merges with later edits by others.
+    pub fn entries(&self, direction: Direction) -> impl Iterator<Item = &UndoEntry> {
         let stack = match direction {
             Direction::Undo => &self.undo,
             Direction::Redo => &self.redo,
         };
-        stack.last().map(|done| &**done).ok_or(UndoError::Nothing { word })
+        stack.iter().rev().map(|done| &**done)
     }
 
     /// Applies a change other than undo and redo; returns false if it does not fit the list of sections.
@@ -175,15 +177,17 @@ impl Lineage {
         true
     }
 
-    /// Applies the undo or redo of a commit.
+    /// Applies the undo or redo of a commit. Changes above it were passed over, and leave the stack.
     pub(super) fn apply_step(&mut self, direction: Direction, commit: &str, version: &Version) -> Followed {
         let (from, to) = match direction {
             Direction::Undo => (&mut self.undo, &mut self.redo),
             Direction::Redo => (&mut self.redo, &mut self.undo),
         };
-        let Some(done) = from.pop_if(|done| done.commit == commit) else {
+        let Some(index) = from.iter().rposition(|done| done.commit == commit) else {
             return Followed::Matched(None);
         };
+        let done = from.swap_remove(index);
+        from.truncate(index);
         to.push(Arc::clone(&done));
         let returning = done.returning(direction);
         let (content_from, content_to) = done.contents(direction);

@@ -139,6 +139,35 @@ fn undo_never_reverts_a_hand_edit() {
     }
 }
 
+/// A change that a person has undone is passed over, and a redo does not bring it back.
+#[test]
+fn undo_passes_over_a_change_that_is_already_undone() {
+    let undone: [HandEdit; 3] = [
+        ("reverted", |session| {
+            ledger::git(session.library.root(), &["revert", "--no-edit", "HEAD"]).expect("reverted");
+        }),
+        ("not committed", |session| session.library.put(PATH, session.text().replace("two", "d"))),
+        ("beside a hand edit", |session| {
+            session.library.put(PATH, format!("By hand.\n\n{}", session.text().replace("two", "d")));
+        }),
+    ];
+    for (how, undo) in undone {
+        let mut session = EditorSession::with(TREE);
+        session.edit("update_section", json!({ "section_id": "@A", "content": "one" }));
+        session.edit("update_section", json!({ "section_id": "@D", "content": "two" }));
+        undo(&session);
+        let (ids, before) = (session.list(), session.text());
+        session.call("undo", json!({})).expect(how);
+        assert_eq!(session.text(), before.replace("one", "a"), "{how}");
+        assert_eq!(session.list(), ids, "{how}");
+        session.restart();
+        assert_eq!(session.refuse("undo", json!({})).code, -32000, "{how}");
+        session.edit("redo", json!({}));
+        assert_eq!(session.text(), before, "{how}");
+        assert_eq!(session.refuse("redo", json!({})).code, -32000, "{how}");
+    }
+}
+
 /// A person's editor saves all lines with other endings; undo reverts the tool's change, not the person's.
 #[test]
 fn undo_merges_with_other_line_endings() {

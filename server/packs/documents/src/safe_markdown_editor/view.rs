@@ -105,24 +105,31 @@ impl<'e> DocumentView<'e> {
         self.timeline.lineage.new_id(self.now.as_deref())
     }
 
-    /// Returns the content after the next undo or redo, and the step for the log. Later edits by others are kept.
+    /// Returns the content after the next undo or redo, and the step for the log. Later edits by others are kept, and a step that
+    /// they have made already is passed over.
     pub(super) fn step(
         &self,
         cx: &ReadCx<'_>,
         direction: Direction,
     ) -> Result<(Content, SectionChange), ToolError> {
-        let done = self.timeline.lineage.next(direction).map_err(errors::undo)?;
-        let (from, to) = done.contents(direction);
-        let target = self.past(cx, to)?;
-        let content = if from == self.now.as_deref() {
-            to.map_or(Content::Delete, |_| Content::Write(target))
-        } else {
+        for done in self.timeline.lineage.entries(direction) {
+            let (from, to) = done.contents(direction);
+            let target = self.past(cx, to)?;
+            if from == self.now.as_deref() {
+                let content = to.map_or(Content::Delete, |_| Content::Write(target));
+                return Ok((content, done.step(direction)));
+            }
+            if to == self.now.as_deref() {
+                continue;
+            }
             let [from, target] = [&self.past(cx, from)?, &target].map(|bytes| self.with_endings(bytes));
-            let merged = merge(&from, self.text.as_bytes(), &target).ok();
-            let merged = merged.filter(|merged| self.exists && *merged != self.text.as_bytes());
-            Content::Write(merged.ok_or_else(|| errors::undo(done.conflict(direction)))?)
-        };
-        Ok((content, done.step(direction)))
+            let merged = merge(&from, self.text.as_bytes(), &target).ok().filter(|_| self.exists);
+            let merged = merged.ok_or_else(|| errors::undo(done.conflict(direction)))?;
+            if merged != self.text.as_bytes() {
+                return Ok((Content::Write(merged), done.step(direction)));
+            }
+        }
+        Err(errors::undo(direction.nothing()))
     }
 
     /// Returns an earlier content, with the line endings of the file; empty if there was no document.
