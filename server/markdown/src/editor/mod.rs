@@ -18,8 +18,8 @@ mod update;
 use std::sync::Arc;
 
 pub use self::{
-    delete::delete, error::SectionError, insert::insert, relocate::relocate, text::content, text::title,
-    update::update,
+    delete::delete, error::SectionError, insert::insert, relocate::relocate, text::content,
+    text::content_with_children, text::title, update::update,
 };
 use super::{
     Flavor,

@@ -14,6 +14,12 @@ pub fn content<'t>(text: &'t str, section: &Section) -> &'t str {
     &body[core(body)]
 }
 
+/// Returns a section's text with its children, without its heading and the blank lines around it.
+pub fn content_with_children<'t>(text: &'t str, section: &Section) -> &'t str {
+    let body = &text[section.heading.end..section.end];
+    &body[core(body)]
+}
+
 /// Returns a section's heading as written, without `#` or underline.
 pub fn title(text: &str, section: &Section) -> String {
     HeadingLine::from_section(section, text).text

@@ -44,16 +44,20 @@ fn the_resources_describe_the_document_and_its_history() {
 }
 
 #[test]
-fn prompts_contain_the_sections_own_text() {
+fn prompts_contain_the_section_with_its_subsections() {
     let mut session = EditorSession::with(TREE);
     let id = session.id("B");
     for (name, arguments, text) in [
-        ("summarize_section", json!({ "section": id }), "Summarize the following section:\nb".to_owned()),
+        (
+            "summarize_section",
+            json!({ "section": id }),
+            "Summarize the following section:\nb\n\n### C\n\nc".to_owned(),
+        ),
         ("summarize_section", json!({ "section": "C" }), "Summarize the following section:\nc".into()),
         (
             "rewrite_section",
             json!({ "section": "## B" }),
-            "Rewrite the following section for clarity and conciseness:\nb".into(),
+            "Rewrite the following section for clarity and conciseness:\nb\n\n### C\n\nc".into(),
         ),
         ("generate_outline", json!({}), format!("Generate an outline for the following document:\n{TREE}")),
     ] {

@@ -65,12 +65,13 @@ impl Editor {
         cx.stage(change, |_| response()).with_details(step.details())
     }
 
-    /// Returns the text of the section that a prompt names, without its subsections.
+    /// Returns the text of the section that a prompt names, with its subsections.
     fn content_of(&self, cx: &ReadCx<'_>, section: &str) -> Answer<String> {
         let view = DocumentView::read(self, cx)?;
         let list = view.list(cx)?;
         let position = list.named(section)?;
-        Ok(list.content(position).to_owned())
+        let section = &list.document.sections()[position];
+        Ok(editor::content_with_children(list.document.text, section).to_owned())
     }
 
     /// Returns completions of a prefix of a section's name.
