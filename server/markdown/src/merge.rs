@@ -3,18 +3,18 @@
 //! [`merge`] takes the lines that only one side changed from that side. [`merge_documents`] is for copies of a document that were
 //! changed independently: blocks run from heading to heading and are matched by heading and number, keys of the front matter by
 //! name. A block that one side changed is taken from that side; one that both changed is merged by lines, and where both only
-//! insert, both insertions stay, the shared side's first. A block that can't be merged keeps the shared side's version and is
-//! reported: the caller keeps the other one.
+//! insert, both insertions stay, each in one piece, the shared side's first. A block that can't be merged keeps the shared side's
+//! version and is reported: the caller keeps the other one. A merge that would make valid front matter invalid is none.
 
 use std::{
-    cmp::Ordering,
+    cmp::{Ordering, Reverse},
     collections::{HashMap, HashSet},
 };
 
 use diffy::{ConflictStyle, MergeOptions};
 
 use super::{
-    Flavor, Outline,
+    Flavor, FrontMatter, Outline,
     diff::{Comparison, Part},
     ending_of,
 };
@@ -64,18 +64,30 @@ pub fn merge_documents(base: Option<&str>, own: &str, shared: &str, flavor: Flav
     let conflict = Merged { text: shared.to_owned(), is_conflict: true };
     let Some(base) = base else { return conflict };
     let [b, o, s] = [base, own, shared].map(|text| blocks(text, flavor));
-    let merged = merge_blocks([&b, &o, &s], &mut merge_block).map(|merged| Merged {
-        text: joined(&merged.blocks, ending_of(shared)),
-        is_conflict: merged.is_conflict,
-    });
-    match merged.filter(|merged| has_blocks_of(&merged.text, [&b, &o, &s], flavor)) {
+    let is_sound = |text: &str| is_front_matter_kept([own, shared], text);
+    let by_sections = merge_blocks([&b, &o, &s], &mut merge_block)
+        .map(|merged| Merged {
+            text: joined(&merged.blocks, ending_of(shared)),
+            is_conflict: merged.is_conflict,
+        })
+        .filter(|merged| has_blocks_of(&merged.text, [&b, &o, &s], flavor) && is_sound(&merged.text));
+    match by_sections {
         Some(merged) if !merged.is_conflict => merged,
         // A renamed heading is a block removed and another added, which lines may still tell apart.
-        other => match merge_lines(base, own, shared, Inserts::Conflict) {
-            Some(text) => clean(&text),
-            None => other.unwrap_or(conflict),
-        },
+        by_sections => {
+            let by_lines = merge_lines(base, own, shared, Inserts::Conflict);
+            if by_lines.is_conflict || !is_sound(&by_lines.text) {
+                return by_sections.unwrap_or(conflict);
+            }
+            by_lines
+        }
     }
+}
+
+/// Returns true unless `text` has invalid front matter, and both sides have not.
+fn is_front_matter_kept(sides: [&str; 2], text: &str) -> bool {
+    let is_valid = |text: &str| FrontMatter::parse(text).is_ok();
+    is_valid(text) || !sides.into_iter().all(is_valid)
 }
 
 /// A part of a document, and the blank lines after it.
@@ -259,7 +271,8 @@ fn merge_block(base: &Block, own: &Block, shared: &Block) -> Option<String> {
             gap => format!("{}{gap}", block.content),
         };
         let text: String = merged.blocks.iter().map(whole).collect();
-        return (!merged.is_conflict).then(|| text.trim_end_matches(['\n', '\r']).to_owned());
+        let is_merged = !merged.is_conflict && is_front_matter_kept([&own.content, &shared.content], &text);
+        return is_merged.then(|| text.trim_end_matches(['\n', '\r']).to_owned());
     }
     merge_lines_of(base, own, shared)
 }
@@ -267,8 +280,8 @@ fn merge_block(base: &Block, own: &Block, shared: &Block) -> Option<String> {
 fn merge_lines_of(base: &Block, own: &Block, shared: &Block) -> Option<String> {
     let ending = ending_of(&shared.content);
     let [b, o, s] = [base, own, shared].map(|block| format!("{}{ending}", block.content));
-    let merged = merge_lines(&b, &o, &s, Inserts::Both)?;
-    Some(merged.trim_end_matches(['\n', '\r']).to_owned())
+    let merged = merge_lines(&b, &o, &s, Inserts::Both);
+    (!merged.is_conflict).then(|| merged.text.trim_end_matches(['\n', '\r']).to_owned())
 }
 
 /// Returns true if `text` has only blocks that one of the versions has: a fence that one side opened hides the headings below it.
@@ -295,46 +308,113 @@ enum Inserts {
     Conflict,
 }
 
-/// Merges by lines; `None` if both sides changed the same or adjacent lines differently.
-fn merge_lines(base: &str, own: &str, shared: &str, inserts: Inserts) -> Option<String> {
-    let [own, shared] = [own, shared].map(|side| Comparison::between(base, side));
-    let [mut own_parts, mut shared_parts] = [&own, &shared].map(|side| side.parts().into_iter().peekable());
+/// Merges by lines. Where both sides changed the same or adjacent lines differently, the text has the shared side's.
+fn merge_lines(base: &str, own: &str, shared: &str, inserts: Inserts) -> Merged {
     let lines: Vec<&str> = base.split_inclusive('\n').collect();
-    let (mut merged, mut at) = (Vec::<&str>::new(), 0);
+    let [own, shared] = [own, shared].map(|side| Comparison::between(base, side));
+    let [mut own_parts, mut shared_parts] =
+        [&own, &shared].map(|side| slid_parts(&lines, side).into_iter().peekable());
+    let (mut merged, mut at, mut is_conflict) = (Vec::<&str>::new(), 0, false);
     while let Some(order) = compare(own_parts.peek(), shared_parts.peek()) {
         let own_part = own_parts.next_if(|_| order.is_le());
         let shared_part = shared_parts.next_if(|_| order.is_ge());
-        let old = own_part.as_ref().or(shared_part.as_ref())?.old.clone();
-        merged.extend(&lines[at..old.start]);
-        at = old.end;
-        match [(&own, &own_part), (&shared, &shared_part)]
-            .map(|(side, part)| Some(side.replacement(part.as_ref()?)))
-        {
-            [Some(a), Some(b)] if a == b && is_same_place(&own_part, &shared_part) => merged.extend(a),
-            [Some(a), Some(b)]
-                if inserts == Inserts::Both && old.is_empty() && is_same_place(&own_part, &shared_part) =>
-            {
-                merged.extend(joined_lines(a, b));
+        let (own_part, shared_part) = match (own_part, shared_part) {
+            (Some(own_part), Some(shared_part)) => (own_part, shared_part),
+            (one, other) => {
+                let side = if one.is_some() { &own } else { &shared };
+                let Some(part) = one.or(other) else { break };
+                merged.extend(&lines[at..part.old.start]);
+                merged.extend(side.replacement(&part));
+                at = part.old.end;
+                continue;
             }
-            [Some(_), Some(_)] => return None,
-            [one, other] => merged.extend(one.or(other)?),
+        };
+        let (start, mut end) =
+            (own_part.old.start.min(shared_part.old.start), own_part.old.end.max(shared_part.old.end));
+        merged.extend(&lines[at..start]);
+        at = start;
+        let [a, b] = [own.replacement(&own_part), shared.replacement(&shared_part)];
+        let is_same_place = own_part.old == shared_part.old;
+        if is_same_place && a == b {
+            merged.extend(a);
+            at = end;
+        } else if is_same_place && own_part.old.is_empty() && inserts == Inserts::Both {
+            merged.extend(joined_lines(a, b));
+        } else {
+            is_conflict = true;
+            let mut replacing = vec![shared_part];
+            loop {
+                let is_touching = |part: &Part| part.old.start <= end;
+                if let Some(part) = own_parts.next_if(is_touching) {
+                    end = end.max(part.old.end);
+                } else if let Some(part) = shared_parts.next_if(is_touching) {
+                    end = end.max(part.old.end);
+                    replacing.push(part);
+                } else {
+                    break;
+                }
+            }
+            for part in replacing {
+                merged.extend(&lines[at..part.old.start]);
+                merged.extend(shared.replacement(&part));
+                at = part.old.end;
+            }
+            merged.extend(&lines[at..end]);
+            at = end;
         }
     }
     merged.extend(&lines[at..]);
-    Some(merged.concat())
+    Merged { text: merged.concat(), is_conflict }
 }
 
-/// Returns the lines of two insertions at one place, the shared ones first; common lines once.
-fn joined_lines<'t>(own: &[&'t str], shared: &[&'t str]) -> Vec<&'t str> {
-    let [own_text, shared_text] = [own, shared].map(<[&str]>::concat);
-    let (mut lines, mut at) = (Vec::new(), 0);
-    for part in Comparison::between(&shared_text, &own_text).parts() {
-        lines.extend(&shared[at..part.old.end]);
-        lines.extend(&own[part.new]);
-        at = part.old.end;
+/// Returns the parts of a side, each insertion as far down as it goes: one that begins with the line below it could as well begin
+/// after that. So an appended item is not cut in two by a line that it has in common with the one above.
+fn slid_parts(base: &[&str], side: &Comparison<'_>) -> Vec<Part> {
+    let mut slid: Vec<Part> = vec![];
+    for mut part in side.parts().into_iter().rev() {
+        let next = slid.last_mut();
+        let end = next.as_ref().map_or(base.len(), |next| next.old.start);
+        while part.old.is_empty() && part.old.end < end && side.replacement(&part)[0] == base[part.old.end] {
+            part.old = part.old.start + 1..part.old.end + 1;
+            part.new = part.new.start + 1..part.new.end + 1;
+        }
+        match next {
+            Some(next) if part.old.end == next.old.start => {
+                next.old.start = part.old.start;
+                next.new.start = part.new.start;
+            }
+            _ => slid.push(part),
+        }
     }
-    lines.extend(&shared[at..]);
-    lines
+    slid.reverse();
+    slid
+}
+
+/// Returns the lines of two insertions at one place, each in one piece: the shared ones first, unless only the own ones continue
+/// the paragraph or list item above. Lines with which one ends and the other begins are there once, as are those that one has in it.
+fn joined_lines<'t>(own: &[&'t str], shared: &[&'t str]) -> Vec<&'t str> {
+    // A blank line ends a paragraph, and further indentation continues an item.
+    let place = |lines: &[&str]| {
+        let indent = |line: &&str| line.len() - line.trim_start().len();
+        let first = lines.iter().find(|line| !line.trim().is_empty());
+        (lines[0].trim().is_empty(), Reverse(first.map_or(0, indent)))
+    };
+    let (first, second) = if place(own) < place(shared) { (own, shared) } else { (shared, own) };
+    match (overlap(first, second), overlap(second, first)) {
+        (0, count @ 1..) => [second, &first[count..]].concat(),
+        (count, _) => [first, &second[count..]].concat(),
+    }
+}
+
+/// Returns the number of lines with which `second` begins and `first` ends, or of all if `first` has them. Lines that either has
+/// twice, such as the fences of two code blocks, are no overlap.
+fn overlap(first: &[&str], second: &[&str]) -> usize {
+    let Some(at) = first.iter().position(|line| *line == second[0]) else { return 0 };
+    let count = second.len().min(first.len() - at);
+    let common: HashSet<_> = second[..count].iter().collect();
+    let has_twice = |lines: &[&str]| lines.iter().filter(|line| common.contains(line)).count() > count;
+    let is_overlap = first[at..at + count] == second[..count] && common.len() == count;
+    if is_overlap && !has_twice(first) && !has_twice(second) { count } else { 0 }
 }
 
 /// Returns the order of two parts of the base; equal if they touch. `None` if there is neither.
@@ -347,8 +427,4 @@ fn compare(own: Option<&Part>, shared: Option<&Part>) -> Option<Ordering> {
         (Some(own), Some(shared)) if shared.old.end < own.old.start => Ordering::Greater,
         (Some(_), Some(_)) => Ordering::Equal,
     })
-}
-
-fn is_same_place(own: &Option<Part>, shared: &Option<Part>) -> bool {
-    own.as_ref().map(|part| &part.old) == shared.as_ref().map(|part| &part.old)
 }

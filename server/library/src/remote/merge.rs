@@ -1,13 +1,14 @@
 //! Merges two lines of commits, file by file: documents by sections, other texts by lines. A pure function of the two sides' changes.
 //!
 //! A file that one side renamed without changing it keeps that name with the other side's changes. Removed against changed: the
-//! changed file stays. A file that can't be merged keeps the remote's version, and this side's is stored next to it as
+//! changed file stays. Documents of workflows are not merged: of two decisions on one proposal, the remote's counts, and a history of
+//! both would be none. A file that can't be merged keeps the remote's version, and this side's is stored next to it as
 //! `NAME.conflict-COMMIT.md`: no version is lost, and no step waits for a person.
 
 use std::collections::BTreeMap;
 
 use gix::ObjectId;
-use tabellion_markdown::{Flavor, merge_documents};
+use tabellion_markdown::{Flavor, FrontMatter, merge_documents};
 use tabellion_runtime::Failure;
 
 use super::super::{failures::refused, objects::NewObjects, path::is_markdown, tree::TreeEntry, versions};
@@ -147,6 +148,9 @@ fn merged(path: &str, base: Option<&[u8]>, own: &[u8], shared: &[u8]) -> (Option
     };
     let base_text = base.and_then(text);
     if is_markdown(path) {
+        if is_workflow(&own_text) && is_workflow(&shared_text) {
+            return (None, true);
+        }
         let merged = merge_documents(base_text.as_deref(), &own_text, &shared_text, Flavor::of_path(path));
         return (Some(merged.text.into_bytes()), merged.is_conflict);
     }
@@ -154,6 +158,13 @@ fn merged(path: &str, base: Option<&[u8]>, own: &[u8], shared: &[u8]) -> (Option
         Ok(bytes) if base.is_some() => (Some(bytes), false),
         _ => (None, true),
     }
+}
+
+/// Returns true if the document is an instance of a workflow.
+fn is_workflow(text: &str) -> bool {
+    FrontMatter::parse(text).is_ok_and(|front_matter| {
+        ["workflow", "state", "history"].iter().all(|key| front_matter.get(key).is_some())
+    })
 }
 
 /// Returns the name for this side's version of the file at `path`: `notes/plan.conflict-1a2b3c4d.md`.

@@ -73,6 +73,9 @@ fn decide(documents: Files) -> impl Fn(&Bench, &Library) {
 #[test]
 fn machines_meet_in_the_remote() {
     const NOTE: &str = "# Note\n\n## One\n\none\n\n## Two\n\ntwo\n";
+    const OPEN: &str = "---\nworkflow: a_review\nstate: open\nhistory:\n  - to: open\n    at: 1\n---\n";
+    const APPROVED: &str = "---\nworkflow: a_review\nstate: approved\nhistory:\n  - to: open\n    at: 1\n  - to: approved\n    at: 2\n---\n";
+    const APPROVED_LATER: &str = "---\nworkflow: a_review\nstate: approved\nhistory:\n  - to: open\n    at: 1\n  - to: approved\n    at: 3\n---\n";
     let meetings = [
         meet("one side alone", write("plan.md", "a\n"), nothing).leaves(&[("plan.md", Some("a\n"))]),
         meet("a new folder", write("x/y/z.md", "a\n"), nothing).leaves(&[("x/y/z.md", Some("a\n"))]),
@@ -151,6 +154,12 @@ fn machines_meet_in_the_remote() {
         )
         .leaves_conflicts(1, &[("plan.md", Some("yes, a\n")), ("notes/a.md", Some("new\n"))]),
         meet(
+            "both approved, and the history would merge",
+            decide(&[("workflow.md", Some(APPROVED)), ("notes/a.md", Some("a\n"))]),
+            decide(&[("workflow.md", Some(APPROVED_LATER)), ("notes/a.md", Some("a\n"))]),
+        )
+        .leaves_conflicts(1, &[("workflow.md", Some(APPROVED)), ("notes/a.md", Some("a\n"))]),
+        meet(
             "both decided, of other parts",
             decide(&[("plan.md", Some("yes, a\n")), ("notes/a.md", Some("old a\n- a\n"))]),
             decide(&[("plan.md", Some("yes, b\n")), ("notes/a.md", Some("old a\n- b\n"))]),
@@ -180,7 +189,7 @@ fn machines_meet_in_the_remote() {
     for Meeting { name, first, second, files, conflicts } in meetings {
         let ([a, b], shared) = Bench::shared();
         let [here, there] = [&a, &b].map(|bench| open(bench, shared.path(), Acknowledge::Local));
-        make(&here, &change("note.md", Some(NOTE))).unwrap();
+        make(&here, &changes(&[("note.md", Some(NOTE)), ("workflow.md", Some(OPEN))])).unwrap();
         here.sync(false).unwrap();
         there.sync(false).unwrap();
         first(&a, &here);

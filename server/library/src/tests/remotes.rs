@@ -719,6 +719,9 @@ fn edit_at_random(acknowledge: Acknowledge, machines: usize, seed: u64, edits: u
         assert!(!found.is_empty(), "{seed}: {token} of {path} is lost");
         assert!(found.iter().all(|file| file.starts_with(stem)), "{seed}: {token}: {found:?}");
         assert!(found.iter().filter(|file| !is_conflict(file)).count() <= 1, "{seed}: {token}: {found:?}");
+        let is_there_twice =
+            |file: &&str| a.read(file).is_some_and(|text| text.matches(&format!("{token}\n")).count() > 1);
+        assert!(!found.iter().any(is_there_twice), "{seed}: {token}: {found:?}");
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::{fs, process::Command};
 
-use crate::{Flavor, MergeConflict, Outline, merge, merge_documents};
+use crate::{Flavor, MergeConflict, Merged, Outline, merge, merge_documents};
 
 /// Returns the result of `git merge-file` for the three texts, and true if it is a clean merge.
 fn by_git(texts: [&str; 3]) -> (String, bool) {
@@ -51,6 +51,71 @@ const DOCUMENT: &str =
 fn with(from: &str, to: &str) -> String {
     assert!(DOCUMENT.contains(from), "{from:?}");
     DOCUMENT.replacen(from, to, 1)
+}
+
+/// A base, what the own and the shared side make of it, and the merged document; `None` for a conflict.
+type Insertions = (&'static str, [&'static str; 2], Option<&'static str>);
+
+#[test]
+fn insertions_at_one_place_stay_in_one_piece() {
+    const LOG: &str = "# Log\n\nstart\n";
+    let cases: [Insertions; 15] = [
+        (
+            LOG,
+            ["\n```\ncd /b\nrm -r y\nmake\n```\n", "\n```\ncd /a\nrm -r x\nmake\n```\n"],
+            Some("\n```\ncd /a\nrm -r x\nmake\n```\n\n```\ncd /b\nrm -r y\nmake\n```\n"),
+        ),
+        ("x\n", ["```\nb\n```\n", "```\na\n```\n"], Some("```\na\n```\n```\nb\n```\n")),
+        ("x\n", ["```\nb\n```\n", "```sh\na\n```\n"], Some("```sh\na\n```\n```\nb\n```\n")),
+        (
+            LOG,
+            ["\nBob said:\n\n> no\n\nThat is final.\n", "\nAnn said:\n\n> yes\n\nThat is final.\n"],
+            Some("\nAnn said:\n\n> yes\n\nThat is final.\n\nBob said:\n\n> no\n\nThat is final.\n"),
+        ),
+        (
+            "- name: Cy\n",
+            ["- name: Bob\n  city: Bonn\n  role: boss\n", "- name: Ann\n  city: Bonn\n  role: boss\n"],
+            Some("- name: Ann\n  city: Bonn\n  role: boss\n- name: Bob\n  city: Bonn\n  role: boss\n"),
+        ),
+        ("- a\n", ["- x\n- y\n", "- y\n- z\n"], Some("- x\n- y\n- z\n")),
+        ("- a\n", ["- y\n- z\n", "- x\n- y\n"], Some("- x\n- y\n- z\n")),
+        ("- a\n", ["- y\n", "- x\n- y\n- z\n"], Some("- x\n- y\n- z\n")),
+        // An item's own lines stay below it.
+        ("- a\n", ["  - a1\n", "- b\n"], Some("  - a1\n- b\n")),
+        ("- a\n", ["\n  more\n", "\n- b\n"], Some("\n  more\n\n- b\n")),
+        ("- a\n", ["- b\n", "\ntext\n"], Some("- b\n\ntext\n")),
+        // Front matter.
+        (
+            "---\nlinks:\n  - id: 1\n    to: x\n",
+            ["  - id: 3\n    to: z\n    by: Ann\n---\n", "  - id: 2\n    to: y\n    by: Ann\n---\n"],
+            Some("  - id: 2\n    to: y\n    by: Ann\n  - id: 3\n    to: z\n    by: Ann\n---\n"),
+        ),
+        ("---\nmeta:\n  a: 1\n", ["  c: 3\n---\n", "  b: 2\n---\n"], Some("  b: 2\n  c: 3\n---\n")),
+        ("---\nmeta:\n  a: 1\n", ["  b: 3\n---\n", "  b: 2\n---\n"], None),
+        ("---\nall:\n  - to: x\n", ["    by: Bob\n---\n", "    by: Ann\n---\n"], None),
+    ];
+    for (base, inserted, expected) in cases {
+        let ending = if base.starts_with("---") { "---\n" } else { "" };
+        let [own, shared] = inserted.map(|lines| format!("{base}{lines}"));
+        let found = merge_documents(Some(&format!("{base}{ending}")), &own, &shared, Flavor::CommonMark);
+        match expected {
+            Some(lines) => {
+                assert_eq!(found.text, format!("{base}{lines}"));
+                assert!(!found.is_conflict, "{own:?} {shared:?}");
+            }
+            None => assert_eq!(found, Merged { text: shared, is_conflict: true }),
+        }
+    }
+}
+
+#[test]
+fn an_item_that_ends_like_the_one_above_is_not_cut() {
+    let base = "- first\n- a\n  role: boss\n";
+    let [own, shared] =
+        ["- first\n- a\n  city: Bonn\n  role: boss\n", "- a\n  role: boss\n- b\n  role: boss\n"];
+    let text = "- a\n  city: Bonn\n  role: boss\n- b\n  role: boss\n".to_owned();
+    let found = merge_documents(Some(base), own, shared, Flavor::CommonMark);
+    assert_eq!(found, Merged { text, is_conflict: false });
 }
 
 #[test]
