@@ -4,7 +4,8 @@
 //! changed independently: blocks run from heading to heading and are matched by heading and number, keys of the front matter by
 //! name. A block that one side changed is taken from that side; one that both changed is merged by lines, and where both only
 //! insert, both insertions stay, each in one piece, the shared side's first. A block that can't be merged keeps the shared side's
-//! version and is reported: the caller keeps the other one. A merge that would make valid front matter invalid is none.
+//! version and is reported: the caller keeps the other one. A merge that would drop lines of both sides, or make valid front
+//! matter invalid, is none.
 
 use std::{
     cmp::{Ordering, Reverse},
@@ -64,7 +65,8 @@ pub fn merge_documents(base: Option<&str>, own: &str, shared: &str, flavor: Flav
     let conflict = Merged { text: shared.to_owned(), is_conflict: true };
     let Some(base) = base else { return conflict };
     let [b, o, s] = [base, own, shared].map(|text| blocks(text, flavor));
-    let is_sound = |text: &str| is_front_matter_kept([own, shared], text);
+    let is_sound =
+        |text: &str| is_front_matter_kept([own, shared], text) && has_common_lines([base, own, shared], text);
     let by_sections = merge_blocks([&b, &o, &s], &mut merge_block)
         .map(|merged| Merged {
             text: joined(&merged.blocks, ending_of(shared)),
@@ -75,11 +77,11 @@ pub fn merge_documents(base: Option<&str>, own: &str, shared: &str, flavor: Flav
         Some(merged) if !merged.is_conflict => merged,
         // A renamed heading is a block removed and another added, which lines may still tell apart.
         by_sections => {
-            let by_lines = merge_lines(base, own, shared, Inserts::Conflict);
-            if by_lines.is_conflict || !is_sound(&by_lines.text) {
-                return by_sections.unwrap_or(conflict);
+            let by_lines = Some(merge_lines(base, own, shared, Inserts::Conflict));
+            match by_lines.filter(|merged| is_sound(&merged.text)) {
+                Some(merged) if !merged.is_conflict => merged,
+                by_lines => by_sections.or(by_lines).unwrap_or(conflict),
             }
-            by_lines
         }
     }
 }
@@ -88,6 +90,25 @@ pub fn merge_documents(base: Option<&str>, own: &str, shared: &str, flavor: Flav
 fn is_front_matter_kept(sides: [&str; 2], text: &str) -> bool {
     let is_valid = |text: &str| FrontMatter::parse(text).is_ok();
     is_valid(text) || !sides.into_iter().all(is_valid)
+}
+
+/// Returns true if `text`, merged from the base, own and shared version, has each line that both sides have, and none of them again.
+fn has_common_lines(versions: [&str; 3], text: &str) -> bool {
+    let count = |text| {
+        let mut counts = HashMap::<&str, usize>::new();
+        for line in str::lines(text).map(str::trim_end).filter(|line| !line.is_empty()) {
+            *counts.entry(line).or_default() += 1;
+        }
+        counts
+    };
+    let ([base, own, shared], merged) = (versions.map(count), count(text));
+    own.iter().all(|(line, own)| {
+        let [base, shared, merged] =
+            [&base, &shared, &merged].map(|counts| counts.get(line).copied().unwrap_or(0));
+        // Each side may have removed or added others of the equal lines.
+        let by_both = (own + shared).saturating_sub(base);
+        shared == 0 || (by_both.min(*own).min(shared)..=by_both.max(*own).max(shared)).contains(&merged)
+    })
 }
 
 /// A part of a document, and the blank lines after it.
@@ -369,7 +390,7 @@ fn merge_lines(base: &str, own: &str, shared: &str, inserts: Inserts) -> Merged 
 
 /// Returns the parts of a side, each insertion as far down as it goes: one that begins with the line below it could as well begin
 /// after that. So an appended item is not cut in two by a line that it has in common with the one above.
-fn slid_parts(base: &[&str], side: &Comparison<'_>) -> Vec<Part> {
+pub(super) fn slid_parts(base: &[&str], side: &Comparison<'_>) -> Vec<Part> {
     let mut slid: Vec<Part> = vec![];
     for mut part in side.parts().into_iter().rev() {
         let next = slid.last_mut();

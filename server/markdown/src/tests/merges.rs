@@ -2,7 +2,9 @@
 
 use std::{fs, process::Command};
 
-use crate::{Flavor, MergeConflict, Merged, Outline, merge, merge_documents};
+use crate::{
+    Flavor, MergeConflict, Merged, Outline, diff::Comparison, merge, merge::slid_parts, merge_documents,
+};
 
 /// Returns the result of `git merge-file` for the three texts, and true if it is a clean merge.
 fn by_git(texts: [&str; 3]) -> (String, bool) {
@@ -116,6 +118,23 @@ fn an_item_that_ends_like_the_one_above_is_not_cut() {
     let text = "- a\n  city: Bonn\n  role: boss\n- b\n  role: boss\n".to_owned();
     let found = merge_documents(Some(base), own, shared, Flavor::CommonMark);
     assert_eq!(found, Merged { text, is_conflict: false });
+}
+
+#[test]
+fn a_conflict_keeps_what_both_sides_have() {
+    let trip = |day: &str, heading: &str, more: &str| {
+        format!("# Trip\n\nLeave on {day}.\n\n{heading}Passports!\n\n## Later\n\nz\n{more}")
+    };
+    let packing = "## Packing\n\n";
+    for (own, shared, text) in [
+        (trip("Friday", "", ""), trip("Tuesday", packing, ""), trip("Tuesday", packing, "")),
+        (trip("Friday", "", "more\n"), trip("Tuesday", packing, ""), trip("Tuesday", packing, "more\n")),
+        (trip("Friday", "\n", ""), trip("Tuesday", packing, ""), trip("Tuesday", "\n", "")),
+        (trip("Friday", "## Bags\n\n", ""), trip("Tuesday", "", ""), trip("Tuesday", "", "")),
+    ] {
+        let found = merge_documents(Some(&trip("Monday", packing, "")), &own, &shared, Flavor::CommonMark);
+        assert_eq!(found, Merged { text, is_conflict: true });
+    }
 }
 
 #[test]
@@ -235,4 +254,78 @@ proptest::proptest! {
         let again = merge_documents(Some(&shared), &merged.text, &shared, Flavor::CommonMark);
         proptest::prop_assert_eq!(again.text, merged.text);
     }
+
+    #[test]
+    fn a_merge_keeps_common_lines_and_runs(
+        base in proptest::collection::vec(0usize..BLOCKS.len(), 1..14),
+        edits in [proptest::collection::vec(any_edit(), 1..4), proptest::collection::vec(any_edit(), 1..4)],
+    ) {
+        let base: Vec<String> = base.iter().enumerate().map(|(at, kind)| BLOCKS[*kind].replace('@', &format!("{at}"))).collect();
+        let base = base.concat();
+        let [(own, own_runs), (shared, shared_runs)] =
+            [("OWN", &edits[0]), ("SHARED", &edits[1])].map(|(token, edits)| edited(&base, edits, token));
+        let merged = merge_documents(Some(&base), &own, &shared, Flavor::CommonMark);
+        let text = &merged.text;
+        let count = |text: &str, line: &str| text.lines().filter(|other| *other == line).count();
+        for line in own.lines().filter(|line| !line.is_empty()) {
+            let [b, o, s] = [&base, &own, &shared].map(|text| count(text, line));
+            let least = o.min(s).min((o + s).saturating_sub(b));
+            proptest::prop_assert!(count(text, line) >= least, "{line:?}\n{base}\n---\n{own}\n---\n{shared}\n---\n{text}");
+        }
+        for run in own_runs.iter().chain(&shared_runs) {
+            proptest::prop_assert!(merged.is_conflict || text.contains(run.as_str()), "{run:?}\n{base}\n---\n{own}\n---\n{shared}\n---\n{text}");
+        }
+    }
+}
+
+/// Blocks of a base; `@` is their number.
+const BLOCKS: [&str; 6] = [
+    "## Heading N@\n\n",
+    "text N@\n\n",
+    "- item N@\n",
+    "- item N@\n  of: base\n",
+    "~~~\ncode N@\n~~~\n\n",
+    "> quote N@\n\nend\n\n",
+];
+
+/// Blocks that a side inserts; `@` is a token. The other lines are in none of the base's, so that each run's place is clear.
+const INSERTED: [&str; 6] = [
+    "- item @\n",
+    "- name: @\n  city: Bonn\n  role: boss\n",
+    "\n```\ncd @\nmake\n```\n",
+    "\n@ said:\n\n> yes\n\nThat is final.\n",
+    "text @\n\n",
+    "## Section @\n\ntext\n\n",
+];
+
+/// A kind of edit, its place, and the block that it inserts.
+fn any_edit() -> impl proptest::strategy::Strategy<Value = (u8, usize, usize)> {
+    (0u8..4, 0usize..64, 0usize..INSERTED.len())
+}
+
+/// Returns the text with the edits, and the runs of lines that they insert and that stay, from heading to heading.
+fn edited(base: &str, edits: &[(u8, usize, usize)], token: &str) -> (String, Vec<String>) {
+    let mut lines: Vec<String> = base.split_inclusive('\n').map(String::from).collect();
+    let mut runs = vec![];
+    for (number, (kind, place, block)) in edits.iter().enumerate() {
+        let token = format!("{token}-{number}");
+        let at = place % (lines.len() + 1);
+        match kind {
+            0 | 1 => {
+                let block = INSERTED[*block].replace('@', &token);
+                let inserted: Vec<String> = block.split_inclusive('\n').map(String::from).collect();
+                runs.push(block.trim_matches('\n').to_owned());
+                lines.splice(at..at, inserted);
+            }
+            _ if at == lines.len() => {}
+            2 => drop(lines.remove(at)),
+            _ => lines[at] = format!("changed {token}\n"),
+        }
+    }
+    let text = lines.concat();
+    // A later edit can make it more likely that its lines came by others.
+    let (base, side): (Vec<_>, _) = (base.split_inclusive('\n').collect(), Comparison::between(base, &text));
+    let parts: Vec<_> = slid_parts(&base, &side).iter().map(|part| side.replacement(part).concat()).collect();
+    runs.retain(|run| parts.iter().any(|part| part.contains(run.as_str())));
+    (text, runs)
 }
