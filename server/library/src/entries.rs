@@ -236,4 +236,4 @@ struct Committed {
 const MAX_OF_MANY: usize = 5_000;
 
 /// Budget of the listing of a commit: as many documents as a listing of the folder has.
-const OF_COMMIT: Budget = Budget { tree_bytes: 24 << 20, documents: MAX_ENTRIES };
+pub(super) const OF_COMMIT: Budget = Budget { tree_bytes: 24 << 20, documents: MAX_ENTRIES };

@@ -13,7 +13,9 @@ pub(super) mod shared;
 mod waiting;
 mod whole;
 
-use gix::ObjectId;
+use std::{collections::BTreeMap, ops::ControlFlow};
+
+use gix::{ObjectId, bstr::ByteSlice};
 use serde_json::{Value, json};
 use tabellion_platform::blocking;
 use tabellion_remotes::{Address, Pushed};
@@ -29,13 +31,14 @@ pub use self::{
 };
 use super::{
     Library,
+    entries::OF_COMMIT,
     failures::{InRepository, refused},
     history,
     pending::Pending,
     session::LOCK_TIMEOUT,
-    transaction,
+    transaction, tree, tree_diff,
 };
-use crate::path::{LibraryDir, LibraryPath};
+use crate::path::LibraryPath;
 
 /// Maximum number of attempts to take the remote's commits while a person changes the same files.
 const MAX_ATTEMPTS: usize = 10;
@@ -377,18 +380,31 @@ impl Library {
         Err(Failure::new(FailureKind::Busy, message).with("rule", "remote_unpublished"))
     }
 
-    /// Returns the conflict files, each with the path of its original.
+    /// Returns the conflict files of the last commit that are still there, each with the path of its original.
     ///
     /// # Errors
-    /// If the folder can't be listed.
+    /// If the commit can't be read.
     pub fn conflicts(&self) -> Result<Vec<(LibraryPath, String)>, Failure> {
-        let listing = self.list(&LibraryDir::ROOT, true);
-        let listing = listing.map_err(|error| Failure::new(FailureKind::Io, error.to_string()))?;
-        let found = listing.files.into_iter().filter_map(|path| {
-            let of = merge::conflict_of(path.as_str())?;
-            Some((path, of))
-        });
-        Ok(found.collect())
+        blocking(|| {
+            let repository = &self.working_tree.repository;
+            let git = repository.git();
+            let Some(head) = repository.head_commit(&git)? else { return Ok(vec![]) };
+            let folder = tree::folder(&git, tree::of_commit(&git, head)?, repository.prefix())?;
+            let mut found = BTreeMap::new();
+            // A tree beyond the budget is left out, as are names that no path can express.
+            let _ = tree_diff::walk(&git, [None, folder], &mut OF_COMMIT.clone(), |path, _| {
+                let path = path.to_str().ok().and_then(|path| LibraryPath::of_any_file(path).ok());
+                if let Some((path, of)) =
+                    path.and_then(|path| Some((path.clone(), merge::conflict_of(path.as_str())?)))
+                {
+                    found.insert(path, of);
+                }
+                ControlFlow::Continue(())
+            })?;
+            // A file that can't be opened is there, and a command on it says why.
+            found.retain(|path, _| !matches!(self.working_tree.root.open_document(path), Ok(None)));
+            Ok(found.into_iter().collect())
+        })
     }
 }
 

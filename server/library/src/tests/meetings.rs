@@ -93,6 +93,8 @@ fn machines_meet_in_the_remote() {
             .leaves_conflicts(1, &[("plan.md", Some("plan a\n"))]),
         meet("the same new file", write("new.md", "a\n"), write("new.md", "b\n"))
             .leaves_conflicts(1, &[("new.md", Some("a\n"))]),
+        meet("a file that is no document", write("c.ini", "a\n"), write("c.ini", "b\n"))
+            .leaves_conflicts(1, &[("c.ini", Some("a\n"))]),
         meet("removed and changed", remove("notes/a.md"), write("notes/a.md", "b\n"))
             .leaves(&[("notes/a.md", Some("b\n"))]),
         meet("changed and removed", write("notes/a.md", "a\n"), remove("notes/a.md"))
@@ -189,7 +191,11 @@ fn machines_meet_in_the_remote() {
     for Meeting { name, first, second, files, conflicts } in meetings {
         let ([a, b], shared) = Bench::shared();
         let [here, there] = [&a, &b].map(|bench| open(bench, shared.path(), Acknowledge::Local));
-        make(&here, &changes(&[("note.md", Some(NOTE)), ("workflow.md", Some(OPEN))])).unwrap();
+        make(
+            &here,
+            &changes(&[("note.md", Some(NOTE)), ("workflow.md", Some(OPEN)), ("c.ini", Some("c\n"))]),
+        )
+        .unwrap();
         here.sync(false).unwrap();
         there.sync(false).unwrap();
         first(&a, &here);
