@@ -76,13 +76,15 @@ pub fn ending_of(text: &str) -> &'static str {
 }
 
 /// Returns an earlier content with the line ending that is more frequent in the document `now`, `\n` or `\r\n`, if all of its own are the
-/// other one: git may store other line endings than it writes, and a person's editor may replace all of them.
+/// other one: git may store other line endings than it writes, and a person's editor may replace all of them. Bytes with NUL are no
+/// text, and stay.
 pub fn with_endings_of<'b>(now: &[u8], earlier: &'b [u8]) -> Cow<'b, [u8]> {
     let (now_crlf, now_lf, _) = endings(now);
     let (crlf, lf, cr) = endings(earlier);
     let ending = if now_crlf > now_lf { "\r\n" } else { "\n" };
     let lines = earlier.split(|byte| *byte == b'\n');
     let lines: Vec<_> = match ending {
+        _ if earlier.contains(&0) => return Cow::Borrowed(earlier),
         "\r\n" if crlf == 0 => lines.collect(),
         "\n" if lf == 0 && cr == 0 && now_lf > 0 => {
             lines.map(|line| line.strip_suffix(b"\r").unwrap_or(line)).collect()

@@ -114,3 +114,16 @@ pub(super) fn case() -> impl Strategy<Value = Case> {
         },
     )
 }
+
+#[test]
+fn only_texts_get_the_endings_of_a_document() {
+    for (now, earlier, expected) in
+        [("b\n", "a\r\n", "a\n"), ("b\r\n", "a\n", "a\r\n"), ("\0b\n", "\0a\r\n", "\0a\r\n")]
+    {
+        assert_eq!(
+            *crate::with_endings_of(now.as_bytes(), earlier.as_bytes()),
+            *expected.as_bytes(),
+            "{earlier:?}"
+        );
+    }
+}
