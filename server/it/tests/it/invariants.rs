@@ -216,7 +216,7 @@ const EDGES: &str = "
 const USERS: &str = "
     rmcp: it mcp
     gix: library vcs
-    rusqlite: calls code conformance library meaning notes lab records retrieval sqlite
+    rusqlite: calls code conformance library meaning notes lab records reference retrieval sqlite
     rust-stemmers: retrieval
     ureq: embed lab
     pulldown-cmark: markdown page reference

@@ -445,7 +445,7 @@ fn parts_shown(cx: &Cx<'_>, proposal: &Proposal, after: &str, may_decide: bool) 
             let between = hunk.new.start.saturating_sub(end);
             end = hunk.new.end;
             html! {
-                @if between > 0 && proposal.before.is_none() { (front_matter_of_new(&sides, between, &below)) }
+                @if between > 0 && proposal.row.new_note { (front_matter_of_new(&sides, between, &below)) }
                 @else if between > 0 { p.between { a href="?as=whole" { (counted(between, "unchanged line")) } } }
                 (hunk_shown(cx, proposal, &sides, hunk, may_decide, &below))
             }

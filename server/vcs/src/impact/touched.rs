@@ -119,7 +119,7 @@ impl Source {
         };
         // Nested symbols come after the symbols that contain them.
         for (index, symbol) in symbols.iter().enumerate() {
-            // Of many names in one declaration, the last has its lines.
+            // The last of many names in one declaration has its lines.
             if symbols.get(index + 1).is_some_and(|next| next.bytes == symbol.bytes) {
                 continue;
             }
