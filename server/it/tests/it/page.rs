@@ -256,7 +256,7 @@ fn a_new_note_is_shown_whole_before_and_after_its_approval() {
     let (status, _, text) = browser.submit(&shown, &place, &[("decision", "approve"), ("part-1", "take")]);
     assert_eq!(status, 303, "{text}");
     let decided = browser.get(&place);
-    assert!(decided.contains("Locks are short."), "{decided}");
+    assert!(decided.contains("It was decided") && decided.contains("approve by Eve"), "{decided}");
 }
 
 #[test]
