@@ -6,10 +6,11 @@ use serde_json::json;
 
 use super::{
     branched::{Branched, MAIN, TOPIC},
+    hit::hits,
     index_repository::INDEX_REPOSITORY,
     question::Question,
     repository::REPO,
-    server::{SHOP, START, Server},
+    server::{CODE, SHOP, START, Server},
     tree::COMMON,
     vcs::repository,
 };
@@ -24,8 +25,8 @@ pub(super) const CHECK: Check = Check {
     states: "A search with `branch` has hits of that branch only, and all of them, alone and with other filters.",
     explains: "Indexes two branches of a repository, on which some files are the same and others differ, beside a collection of files without \
                branches. Of each branch, a word that all functions have must find the files of its commit, and with a language, a path, an \
-               extension or the collection just those of them that pass, with and without a limit. A branch that is not indexed has no hits, \
-               and neither do two branches at once. A server that keeps a blob once, for the first branch that has it, misses it on the other.",
+               extension or the collection just those of them that pass, with and without a limit. A branch that is not indexed has no hits \
+               or is refused, and two branches at once have none. A server that keeps a blob once, for the first branch that has it, misses it on the other.",
     cases: |bench| {
         let mut dice = bench.dice("branch filter");
         let cases = 1..=bench.pick(1, 4);
@@ -68,6 +69,7 @@ fn judge(bench: &Bench<'_>, branched: &Branched) -> Judgement {
             of_branch().and(of_collection).and(other).holds(&mut server, COMMON, &all)?;
         }
     }
-    let nowhere = server.search(COMMON, &json!({ "filters": ["branch:no/such"] }))?;
+    let reply = server.ask(CODE, &json!({ "query": COMMON, "filters": ["branch:no/such"] }))?;
+    let nowhere = reply.done().map_or(vec![], |done| hits(&done.response));
     ensure(nowhere.is_empty(), || format!("`branch:no/such` finds {nowhere:?}"))
 }
