@@ -128,7 +128,7 @@ pub fn all() -> &'static [Attack] {
     &TABLE.attack
 }
 
-/// Returns the attack with this id, and puts what it needs in the scene.
+/// Returns the attack with this id, after adding its files to the scene.
 ///
 /// # Errors
 /// If a saved case names another attack, or the disk or git fails.

@@ -158,7 +158,7 @@ pub fn run_all(runs: &[(Subject, Options)], workers: usize, observer: &dyn Obser
     finished.collect()
 }
 
-/// Returns the subject with what the suite observes of it in the last of the eras.
+/// Returns the subject with the observations of the last era.
 fn observed(subject: &Subject, options: &Options) -> Subject {
     let era = options.eras.last().copied().unwrap_or(subject.era);
     probe::observed(&Subject { era, ..subject.clone() })

@@ -363,7 +363,7 @@ fn bound(pattern: Node<'_>) -> Vec<Node<'_>> {
         match node.kind() {
             "identifier" | "simple_identifier" | "shorthand_property_identifier_pattern" => names.push(node),
             kind if kind.ends_with("pattern") || kind == "pattern_list" => {
-                // Keys choose what is bound, and right sides are defaults.
+                // Keys select members, and right sides are defaults: neither binds a name.
                 let others = ["key", "right"].map(|field| node.child_by_field_name(field));
                 let parts: Vec<_> = node.children(&mut node.walk()).collect();
                 open.extend(parts.into_iter().rev().filter(|part| !others.contains(&Some(*part))));

@@ -32,7 +32,7 @@ pub(crate) const CLOCK_OFFSET: &str = "TABELLION_CLOCK_OFFSET";
 const TIMEOUT: Duration = Duration::from_secs(20);
 /// An id that no execution and no session has.
 const UNKNOWN: &str = "00000000-0000-4000-8000-000000000000";
-/// Where executions and sessions are.
+/// Paths of executions and sessions.
 const EXECUTIONS: &str = "/mcp/executions/";
 const SESSIONS: &str = "/mcp/sessions";
 /// Fact of this process: it has permitted one call more.

@@ -346,7 +346,7 @@ struct Tables {
 impl Tables {
     fn open(proxy: &Proxy) -> io::Result<Self> {
         let file = file(&proxy.folder);
-        // Otherwise a server that is started again would find that what it has acknowledged is gone.
+        // Otherwise a restarted server would lack rows that it has acknowledged.
         let _ = fs::remove_file(file.with_extension("mark"));
         let both = Snapshot::take(&file)?.rows;
         both.pragma_update(None, "foreign_keys", false).map_err(io::Error::other)?;
@@ -409,7 +409,7 @@ impl Snapshot {
         Ok(Self { rows: rows.map_err(io::Error::other)?, file: file.to_owned() })
     }
 
-    /// Replaces what the file has by now.
+    /// Replaces the file's content.
     fn put_back(self) -> io::Result<()> {
         let mut file = Connection::open(&self.file).map_err(io::Error::other)?;
         copy(&self.rows, &mut file).map_err(io::Error::other)

@@ -33,7 +33,7 @@ pub(super) fn form(shows: Shows, proposal: &Proposal) -> ElicitRequestParams {
         ("", ProposedEffect::Create | ProposedEffect::Delete) => "The file is empty.",
         (shown, _) => shown,
     };
-    // What a program that shows this could take for a command, or as the order of the text, is no part of the exact text.
+    // Terminals obey control characters, and bidirectional marks reorder a line: the person must see them instead.
     let message = visible(&format!("{question}\n\n{shown}"));
     ElicitRequestParams::FormElicitationParams {
         meta: None,

@@ -1,4 +1,4 @@
-//! Caches the document's history, so that this process reads it only once, and the sections that were listed last.
+//! Caches the document's history, which a process then reads once, and the sections of the last listing.
 
 use std::{collections::VecDeque, sync::Arc};
 
