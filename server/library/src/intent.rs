@@ -167,7 +167,7 @@ impl<'a> Lines<'a> {
     }
 }
 
-fn digest(text: &str) -> String {
+pub(super) fn digest(text: &str) -> String {
     ObjectId::from_bytes_or_panic(&Sha1::digest(text)).to_string()
 }
 

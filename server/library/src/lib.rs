@@ -285,9 +285,14 @@ impl Library {
         })
     }
 
-    /// Returns the folder `name` for derived files, in the repository but not part of it; it need not exist.
+    /// Returns the folder `name` for files of this library, in the repository but not part of it; it need not exist. Libraries that
+    /// are folders of one repository have different ones.
     pub fn derived(&self, name: &str) -> PathBuf {
-        self.working_tree.repository.own(name)
+        let repository = &self.working_tree.repository;
+        match repository.prefix() {
+            "" => repository.own(name),
+            prefix => repository.own(&format!("{name}-{:.16}", intent::digest(prefix))),
+        }
     }
 
     /// Fails if any change of the document at `path` to `size` bytes would be refused.
