@@ -43,7 +43,7 @@ pub fn log(
         add_line(&mut page, entry);
     }
     if page.is_empty() {
-        page.put(FAINT, "no entries: no tool has changed anything here yet\n");
+        page.put(FAINT, "no entries: no tool has changed anything here yet").line("");
     }
     Ok(page.show()?)
 }
@@ -90,7 +90,7 @@ fn add_line(page: &mut Page, entry: &LogEntry) {
     if entry.paths.len() > 1 {
         page.put(NAME, &format!(" and {} more", entry.paths.len() - 1));
     }
-    page.put(Style::new(), &format!("\n            {}", entry.summary));
+    page.line("").put(Style::new(), &format!("            {}", entry.summary));
     if let Some(client) = &entry.client {
         page.put(FAINT, &format!("  ({client})"));
     }

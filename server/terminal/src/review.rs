@@ -76,7 +76,10 @@ pub fn show(folder: &Path, id: &str, packs: Packs, output: Output) -> Result<(),
     page.line(&format!("revision  {}", short(&review.revision)));
     for (name, text) in [("reason", &review.reason), ("notes", &review.notes)] {
         if let Some(text) = text {
-            page.line(&format!("{name:<9} {}", page::visible(text)));
+            // Further lines are indented: they can't look like the diff or the advice below.
+            for (at, line) in page::visible(text).lines().enumerate() {
+                page.line(&format!("{:<9} {line}", if at == 0 { name } else { "" }));
+            }
         }
     }
     page.line("");

@@ -72,11 +72,11 @@ pub fn status(folder: &Path, packs: Packs, output: Output) -> Result<(), Termina
         }
     };
     if truncated {
-        page.put(WARNING, "\nnote").line(&format!(": {}", diff::TRUNCATED));
+        page.line("").put(WARNING, "note").line(&format!(": {}", diff::TRUNCATED));
     }
     let of = |wanted: Difference| documents.iter().filter(move |document| document.difference == wanted);
     if of(Difference::Modified).chain(of(Difference::Deleted)).next().is_some() {
-        page.line("\nNot committed; an agent's change to one of these commits it first, as it is:");
+        page.line("").line("Not committed; an agent's change to one of these commits it first, as it is:");
         for document in of(Difference::Modified) {
             page.put(WARNING, "  modified  ").line(&document.path);
         }
@@ -85,26 +85,26 @@ pub fn status(folder: &Path, packs: Packs, output: Output) -> Result<(), Termina
         }
     }
     if of(Difference::Untracked).next().is_some() {
-        page.line("\nNot in the repository yet:");
+        page.line("").line("Not in the repository yet:");
         for document in of(Difference::Untracked).take(MAX_UNTRACKED) {
             page.put(FAINT, "  untracked ").line(&document.path);
         }
         let more = of(Difference::Untracked).count().saturating_sub(MAX_UNTRACKED);
         if more > 0 {
-            page.put(FAINT, &format!("  and {more} more\n"));
+            page.put(FAINT, &format!("  and {more} more")).line("");
         }
     }
     let conflicts = library.conflicts()?;
     if !conflicts.is_empty() {
-        page.line(
-            "\nChanged on two machines, and not merged; `tabellion conflicts show` shows the other version:",
+        page.line("").line(
+            "Changed on two machines, and not merged; `tabellion conflicts show` shows the other version:",
         );
         for (path, _) in conflicts {
             page.put(WARNING, "  conflict  ").line(path.as_str());
         }
     }
     if !problems.is_empty() {
-        page.line("\nNotes that can't be understood:");
+        page.line("").line("Notes that can't be understood:");
         for (path, problems) in problems {
             for problem in problems {
                 page.put(WARNING, "  note      ").line(&format!("{path}: {problem}"));

@@ -52,7 +52,7 @@ const MAX_BYTES: usize = 64 << 20;
 
 /// A text for a person, built up and then shown at once.
 pub struct Page {
-    text: String,
+    shown: String,
     colour: bool,
     /// True if control characters are escaped. They could control a terminal; for a program they are part of a document.
     visible: bool,
@@ -64,7 +64,7 @@ impl Page {
     pub fn new(output: Output) -> Self {
         let on_terminal = console::answers_a_terminal();
         Self {
-            text: String::new(),
+            shown: String::new(),
             colour: match output.colour {
                 When::Auto => console::answers_in_colour(),
                 When::Always => true,
@@ -82,30 +82,35 @@ impl Page {
 
     /// Returns the text.
     pub fn into_text(self) -> String {
-        self.text
+        self.shown
     }
 
     /// Returns true if the page has no text.
     pub fn is_empty(&self) -> bool {
-        self.text.is_empty()
+        self.shown.is_empty()
     }
 
     /// Returns true if the page has more text than a person would read.
     pub fn is_full(&self) -> bool {
-        self.text.len() > MAX_BYTES
+        self.shown.len() > MAX_BYTES
     }
 
-    /// Adds text in a style.
+    /// Adds a part of a line in a style. Line breaks in it are escaped, so that no value looks like lines of ours.
     pub fn put(&mut self, style: Style, text: &str) -> &mut Self {
+        self.text(style, &text.replace('\n', "\\n").replace('\r', "\\r"))
+    }
+
+    /// Adds a text of any number of lines in a style.
+    pub fn text(&mut self, style: Style, text: &str) -> &mut Self {
         let text = if self.visible { visible(text) } else { text.to_owned() };
         let style = if self.colour { style } else { Style::new() };
         // A style ends with its line, so that a pager can show any part.
         for (at, line) in text.split('\n').enumerate() {
             if at > 0 {
-                self.text.push('\n');
+                self.shown.push('\n');
             }
             if !line.is_empty() {
-                let _ = write!(self.text, "{style}{line}{style:#}");
+                let _ = write!(self.shown, "{style}{line}{style:#}");
             }
         }
         self
@@ -113,7 +118,7 @@ impl Page {
 
     /// Adds a line of plain text.
     pub fn line(&mut self, text: &str) -> &mut Self {
-        self.put(Style::new(), text).put(Style::new(), "\n")
+        self.put(Style::new(), text).text(Style::new(), "\n")
     }
 
     /// Adds a unified diff in colours.
@@ -130,14 +135,14 @@ impl Page {
                 Some(b'\\') => FAINT,
                 _ => Style::new(),
             };
-            self.put(style, line);
+            self.text(style, line);
         }
         self
     }
 
     /// Adds a text, in colours if it is a diff.
     pub fn diff_or_text(&mut self, text: &str) -> &mut Self {
-        if diff_header(text) { self.diff(text) } else { self.put(Style::new(), text) }
+        if diff_header(text) { self.diff(text) } else { self.text(Style::new(), text) }
     }
 
     /// Shows the page.
@@ -145,10 +150,10 @@ impl Page {
     /// # Errors
     /// If standard output can't be written.
     pub fn show(self) -> io::Result<()> {
-        if self.pager && pager::show(&self.text) {
+        if self.pager && pager::show(&self.shown) {
             return Ok(());
         }
-        console::answer(self.text.as_bytes())
+        console::answer(self.shown.as_bytes())
     }
 }
 
@@ -171,7 +176,7 @@ mod tests {
 
     #[test]
     fn a_diff_has_the_colours_of_its_lines() {
-        let mut page = Page { text: String::new(), colour: true, visible: true, pager: false };
+        let mut page = Page { shown: String::new(), colour: true, visible: true, pager: false };
         page.diff("--- a/x\n+++ b/x\n@@ -1 +1 @@\n--- rule\n+new\n same\n");
         for (line, style) in [
             ("--- a/x", STRONG),
@@ -180,8 +185,15 @@ mod tests {
             ("--- rule", REMOVED),
             ("+new", ADDED),
         ] {
-            assert!(page.text.contains(&format!("{style}{line}{style:#}\n")), "{line}: {:?}", page.text);
+            assert!(page.shown.contains(&format!("{style}{line}{style:#}\n")), "{line}: {:?}", page.shown);
         }
-        assert!(page.text.ends_with("\n same\n"));
+        assert!(page.shown.ends_with("\n same\n"));
+    }
+
+    #[test]
+    fn a_value_does_not_look_like_lines_of_ours() {
+        let mut page = Page { shown: String::new(), colour: false, visible: false, pager: false };
+        page.put(NAME, "Locks\nffff  Second\r").line(": a\nb").text(FAINT, "c\nd");
+        assert_eq!(page.shown, "Locks\\nffff  Second\\r: a\\nb\nc\nd");
     }
 }

@@ -16,7 +16,7 @@ pub(super) fn add(
     let read = tool.effect(request).filter(|effect| effect.kind.reads());
     let text = read.and_then(|effect| answer.response.pointer(effect.content?)?.as_str());
     if let Some(text) = text {
-        page.put(Style::new(), text);
+        page.text(Style::new(), text);
         return;
     }
     let preview = contract.previews.iter().find(|pair| pair.preview == tool.name);

@@ -36,9 +36,9 @@ pub(super) fn show(
     let (red, yellow) = (of(Status::Red), of(Status::Yellow));
     page.line("");
     if (red, yellow) == (0, 0) {
-        page.put(STRONG, "all is well\n");
+        page.put(STRONG, "all is well").line("");
     } else {
-        page.put(STRONG, &format!("{}, {}\n", counted(red, "problem"), counted(yellow, "warning")));
+        page.put(STRONG, &format!("{}, {}", counted(red, "problem"), counted(yellow, "warning"))).line("");
     }
     if findings.iter().any(|finding| finding.fix.is_some()) {
         page.line("`tabellion doctor --fix` offers to mend what is marked with *");
@@ -68,7 +68,7 @@ fn add_wrapped(page: &mut Page, style: Style, text: &str) {
     for word in text.split(' ') {
         let length = word.chars().count();
         if column > 0 && MARGIN + column + 1 + length > WIDTH {
-            page.put(style, &line).put(Style::new(), &format!("\n{}", " ".repeat(MARGIN)));
+            page.put(style, &line).line("").put(Style::new(), &" ".repeat(MARGIN));
             line.clear();
             column = 0;
         }
