@@ -234,8 +234,12 @@ impl Desk {
         Ok(EarlierResponse { text: Some(parted.after) })
     }
 
-    /// Returns the id of the only proposal whose id begins with `text`.
+    /// Returns the id of the only proposal whose id begins with `text`, at least four characters: an unset variable names none.
     fn chosen(&self, text: &str) -> Result<Uuid, ToolError> {
+        if text.len() < 4 {
+            let message = "name a review by at least four characters of its id; `tabellion review list` lists those that wait";
+            return Err(super::values::invalid("not_found", message));
+        }
         let filter = InstanceFilter { id: Some(text.to_owned()), ..fields::any() };
         match &self.shelf.instances(&filter, 2)?[..] {
             [found] => Ok(found.instance.id),
