@@ -131,8 +131,10 @@ impl Page {
             segments.remove(0);
         }
         let named = self.sources.iter().find(|source| source.name() == name);
-        let visible = |source: &&Arc<dyn Source>| source.may(&visitor.person).see();
-        let first = self.sources.iter().find(visible);
+        let may = |source: &&Arc<dyn Source>| source.may(&visitor.person);
+        let visible = |source: &&Arc<dyn Source>| may(source).enter();
+        let first = self.sources.iter().find(|source| may(source).see());
+        let first = first.or_else(|| self.sources.iter().find(visible));
         if named.is_none()
             && name.is_none()
             && segments.is_empty()

@@ -47,14 +47,19 @@ pub struct May {
     pub decide: bool,
     /// Takes changes back.
     pub undo: bool,
-    /// Name of the role, for people.
+    /// Name of the role, for people; empty if the person has no access to the source.
     pub role: &'static str,
 }
 
 impl May {
-    /// Returns true if the person may see any page.
+    /// Returns true if the person may see any page of the source.
     pub fn see(self) -> bool {
         self.review || self.read
+    }
+
+    /// Returns true if the person may see at least their own account.
+    pub fn enter(self) -> bool {
+        !self.role.is_empty()
     }
 }
 

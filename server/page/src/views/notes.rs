@@ -29,10 +29,9 @@ pub(crate) fn show(cx: &Cx<'_>, path: &str) -> Result<Answer, Problem> {
             div { @match &note.text {
                 None => p { "It is not UTF-8 text, so that it can't be shown." },
                 Some(text) if is_plain => pre.sheet dir="auto" { (visible(text)) },
-                Some(text) => div.hunk { div.prose { (prose::prose(text, &|target| {
-                    let target = target.split(['#', '?']).next().unwrap_or_default();
-                    target.ends_with(".md").then(|| cx.note(&beside(&note.path, target)))
-                })) } },
+                Some(text) => div.hunk { div.prose {
+                    (prose::prose(text, &|target| linked(cx, &note.path, target)))
+                } },
             } }
             aside aria-label="Versions" { section.card { h2 { "Versions" }
                 @if note.entries.is_empty() { p.quiet { "No tool has changed it yet." } }
@@ -73,33 +72,50 @@ pub(crate) fn search(cx: &Cx<'_>) -> Result<Answer, Problem> {
     Answer::page(cx.framed(&frame, &content))
 }
 
-/// Returns the path of a link from the document at `from`.
-fn beside(from: &str, target: &str) -> String {
-    let mut parts: Vec<&str> = from.split('/').collect();
-    parts.pop();
+/// Returns the page of the note that a link of the document at `from` leads to; `None` for other links, or if the person may not read it.
+pub(super) fn linked(cx: &Cx<'_>, from: &str, target: &str) -> Option<String> {
+    let path = path_of(from, target).filter(|_| cx.may.read)?;
+    Some(cx.note(&path))
+}
+
+/// Returns the path of the document that a link leads to.
+fn path_of(from: &str, target: &str) -> Option<String> {
+    let target = target.split(['#', '?']).next().unwrap_or_default();
+    let target = percent_decode_str(target).decode_utf8().ok()?;
+    let (_, extension) = target.rsplit_once('.')?;
+    if !["md", "markdown", "mdx"].contains(&&*extension.to_ascii_lowercase()) {
+        return None;
+    }
+    let folder = from.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let mut parts: Vec<&str> = if target.starts_with('/') { vec![] } else { folder.split('/').collect() };
     for part in target.split('/') {
         match part {
-            "" | "." => {}
+            "." => {}
             ".." => drop(parts.pop()),
             part => parts.push(part),
         }
     }
-    parts.join("/")
+    parts.retain(|part| !part.is_empty());
+    Some(parts.join("/"))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::path_of;
 
     #[test]
-    fn links_lead_beside_their_document() {
+    fn links_lead_to_documents() {
         for (from, target, expected) in [
-            ("a/b.md", "c.md", "a/c.md"),
-            ("a/b.md", "../c.md", "c.md"),
-            ("a/b.md", "./d/c.md", "a/d/c.md"),
-            ("b.md", "../../c.md", "c.md"),
+            ("a.md", "b.md", Some("b.md")),
+            ("x/a.md", "b.md#part", Some("x/b.md")),
+            ("x/a.md", "../y/b.MD", Some("y/b.MD")),
+            ("x/a.md", "/b.markdown", Some("b.markdown")),
+            ("x/a.md", "c%20d.md", Some("x/c d.md")),
+            ("a.md", "sub/%C3%BC.md", Some("sub/ü.md")),
+            ("a.md", "%FF.md", None),
+            ("a.md", "picture.png", None),
         ] {
-            assert_eq!(beside(from, target), expected, "{from} {target}");
+            assert_eq!(path_of(from, target).as_deref(), expected, "{target}");
         }
     }
 }

@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use super::{
     Answer, Cx, Frame, counted, diff,
     diff::{CONTEXT, Hunk, Sides},
-    line_counts, news, pager, short,
+    line_counts, news, notes, pager, short,
 };
 use crate::{
     data::{Decision, ListFilter, Part, Problem, Proposal, ProposalRow, Remark, Seen, Which},
@@ -304,6 +304,7 @@ fn shown(cx: &Cx<'_>, proposal: &Proposal, problem: Option<&Problem>) -> Markup 
     let moved = matches!(problem, Some(Problem::Moved(_)));
     let may_decide = proposal.open && cx.may.decide;
     let row = &proposal.row;
+    let links = |target: &str| notes::linked(cx, row.path.as_deref().unwrap_or_default(), target);
     let tab = |query: &str, name: &str, is_this: bool| {
         html! {
             a href={ (action) (query) } aria-current=[is_this.then_some("true")] { (name) }
@@ -344,8 +345,8 @@ fn shown(cx: &Cx<'_>, proposal: &Proposal, problem: Option<&Problem>) -> Markup 
                 (worth_a_look(proposal))
                 @match (form, earlier, proposal.after.as_deref()) {
                     (_, _, None) => (unshowable(proposal)),
-                    (Form::Rendered, _, Some(after)) => { (compared::compared(proposal.before.as_deref().unwrap_or_default(), after, &|target| note_link(cx, target))) (all_taken(proposal, may_decide)) }
-                    (Form::Whole, _, Some(after)) => { div.hunk { div.prose { (prose::prose(after, &|target| note_link(cx, target))) } } (all_taken(proposal, may_decide)) }
+                    (Form::Rendered, _, Some(after)) => { (compared::compared(proposal.before.as_deref().unwrap_or_default(), after, &links)) (all_taken(proposal, may_decide)) }
+                    (Form::Whole, _, Some(after)) => { div.hunk { div.prose { (prose::prose(after, &links)) } } (all_taken(proposal, may_decide)) }
                     (Form::Text, Some(earlier), Some(after)) => { (diff::texts(earlier, after)) (all_taken(proposal, may_decide)) }
                     (Form::Text, None, Some(after)) => (parts_shown(cx, proposal, after, may_decide)),
                 }
@@ -394,12 +395,6 @@ fn state(state: &str) -> &str {
         "needs_revision" => "with its agent",
         other => other,
     }
-}
-
-fn note_link(cx: &Cx<'_>, target: &str) -> Option<String> {
-    let path = target.split(['#', '?']).next().unwrap_or_default();
-    let is_note = cx.may.read && path.ends_with(".md") && !path.contains("..") && !path.starts_with('/');
-    is_note.then(|| cx.note(path))
 }
 
 fn worth_a_look(proposal: &Proposal) -> Markup {
