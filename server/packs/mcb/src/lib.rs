@@ -89,11 +89,15 @@ pub static PACK: Pack = Pack {
 };
 
 /// Creates the implementation over `records`. The indexes of words and of code are files next to them; callers can name paths in
-/// `workspaces`.
-fn service(records: Arc<Records>, workspaces: Arc<Workspaces>) -> Arc<dyn Contract> {
-    let parts = Parts::new(&records, &workspaces, Box::new(Installed));
+/// `workspaces`. With `finishes`, the runs that calls have begun are finished when it is dropped, and no others are resumed.
+fn service(records: Arc<Records>, workspaces: Arc<Workspaces>, finishes: bool) -> Arc<dyn Contract> {
+    let mut parts = Parts::new(&records, &workspaces, Box::new(Installed));
     ahead::begin(&parts.words);
-    parts.begin();
+    if finishes {
+        parts.code.finish_runs();
+    } else {
+        parts.begin();
+    }
     over(records, parts.words, parts.code, workspaces)
 }
 

@@ -70,8 +70,9 @@ pub enum Implementation {
 /// a path.
 pub type OverDocuments = fn(Arc<Library>, Option<&LibraryPath>) -> Option<Arc<dyn Contract>>;
 
-/// Returns a contract over rows, whose callers can name paths in the workspaces.
-pub type OverRows = fn(Arc<Records>, Arc<Workspaces>) -> Arc<dyn Contract>;
+/// Returns a contract over rows, whose callers can name paths in the workspaces. With `true`, dropping it waits for work in the background
+/// that calls have begun.
+pub type OverRows = fn(Arc<Records>, Arc<Workspaces>, bool) -> Arc<dyn Contract>;
 
 /// Returns an index that is derived from rows.
 pub type IndexOver = fn(Arc<Records>) -> Arc<dyn Derived>;

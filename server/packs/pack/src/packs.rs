@@ -24,6 +24,8 @@ pub struct Grounds {
     /// Folders that callers can name paths in, for contracts that work on files of the host; without any, the work tree around the
     /// working directory.
     pub workspaces: Vec<PathBuf>,
+    /// True if the process makes one call: the end of the contract then waits for the work that the call began in the background.
+    pub finishes: bool,
 }
 
 /// The reason that a contract can't be served.
@@ -138,7 +140,7 @@ impl Packs {
                 let working_directory = env::current_dir().unwrap_or_default();
                 let workspaces = Workspaces::new(&grounds.workspaces, &working_directory)?;
                 let records = Arc::new(Records::open(data.clone(), rows, Start::Serve)?);
-                let contract = over(Arc::clone(&records), Arc::new(workspaces));
+                let contract = over(Arc::clone(&records), Arc::new(workspaces), grounds.finishes);
                 Ok((contract, Some(records)))
             }
         }

@@ -158,7 +158,7 @@ impl Call {
                 "name their folder with `--data DIR`; the first change, and `tabellion serve`, create them",
             ));
         }
-        Ok(Grounds { data: Some(data.place()), ..Grounds::default() })
+        Ok(Grounds { data: Some(data.place()), finishes: true, ..Grounds::default() })
     }
 
     /// Returns the error for a rejection; also shows it as JSON, if requested.

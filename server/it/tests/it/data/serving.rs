@@ -40,6 +40,20 @@ fn rows_outlive_their_server_and_reach_every_way_in() {
 }
 
 #[test]
+fn a_call_ends_with_the_run_that_it_began() {
+    let data = Data::new();
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/data");
+    let start = ["--action", "start", "--path", folder, "--collection", "here"];
+    let (code, _, said) = data.run(&["call", "mcb", "index"], &start);
+    assert_eq!(code, Some(0), "{said}");
+    let search = ["--resource", "code", "--query", "a_call_ends_with_the_run_that_it_began", "--json"];
+    let (_, answer, _) = data.run(&["call", "mcb", "search"], &search);
+    let answer: Value = serde_json::from_str(&answer).expect("JSON");
+    assert_eq!(answer["response"]["results"][0]["file_path"], "serving.rs", "{answer}");
+    assert_eq!(answer["meta"].get("tabellion/indexing"), None);
+}
+
+#[test]
 fn conditions_hold_for_rows() {
     let data = Data::new();
     let mut server = data.serve();

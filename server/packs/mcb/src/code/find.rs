@@ -3,7 +3,7 @@
 use std::{collections::HashMap, path::Path};
 
 use data_encoding::HEXLOWER;
-use tabellion_code::{CodeError, CodeFilters, CodeQuery};
+use tabellion_code::{CodeError, CodeFilters, CodeQuery, State};
 use tabellion_contracts::mcb::{CodeHit, CodeHits, SearchCodeRequest};
 use tabellion_platform::blocking;
 use tabellion_runtime::{ReadCx, Row, Rows, rows::RowError};
@@ -14,8 +14,11 @@ use super::{
         index::{RANKING, ranking},
         values::{invalid, text},
     },
-    COLLECTION, Indexer, NAME, collection, collections, is_same_name, refuse_token, unusable,
+    COLLECTION, Indexer, NAME, OPERATION_ID, collection, collections, is_same_name, refuse_token, unusable,
 };
+
+/// `_meta` key of an answer: the names of the collections whose files are still being indexed, so that hits can be missing.
+const INDEXING: &str = "tabellion/indexing";
 
 /// The resource that is searched.
 const CODE: &str = "code";
@@ -91,6 +94,17 @@ pub(in super::super) async fn code(
         })
         .collect();
     cx.note(RANKING, ranking(found.by_meaning));
+    let mut unfinished = vec![];
+    for row in &rows {
+        let (Some(key), Some(operation)) = (text(row, "id"), text(row, OPERATION_ID)) else {
+            continue;
+        };
+        let (state, _) = blocking(|| indexer.standing(key, operation)).map_err(unusable)?;
+        unfinished.extend((state == State::Indexing).then(|| text(row, NAME)).flatten());
+    }
+    if !unfinished.is_empty() {
+        cx.note(INDEXING, unfinished);
+    }
     Ok(CodeHits {
         query: req.query,
         resource: CODE.into(),

@@ -42,7 +42,11 @@ pub(in super::super) trait Collections: Send + Sync {
 
 /// The index of code of a data folder, and the thread that follows the rows. When dropped, it ends its runs, which store their results so
 /// far: the next server continues from there, so runs progress even if no server lives as long as a run.
-pub(in super::super) struct Indexer(Arc<Inner>);
+pub(in super::super) struct Indexer {
+    inner: Arc<Inner>,
+    /// True if the end waits for runs instead.
+    finishes: bool,
+}
 
 struct Inner {
     path: PathBuf,
@@ -74,7 +78,7 @@ impl Indexer {
         workspaces: Arc<Workspaces>,
         meaning: Arc<Meaning>,
     ) -> Self {
-        Self(Arc::new(Inner {
+        let inner = Inner {
             path,
             index: OnceLock::new(),
             collections,
@@ -82,46 +86,52 @@ impl Indexer {
             meaning,
             work: Mutex::default(),
             changed: Condvar::new(),
-        }))
+        };
+        Self { inner: Arc::new(inner), finishes: false }
+    }
+
+    /// Makes the end wait for the runs that calls have begun.
+    pub(in super::super) fn finish_runs(&mut self) {
+        self.finishes = true;
     }
 
     /// Resumes the work that a previous server left. Returns at once.
     pub(in super::super) fn resume(&self) {
-        self.0.look();
+        self.inner.look();
     }
 
     /// Announces that a call will write a row with this operation, or remove the row with this key, and returns at once.
     pub(super) fn expect(&self, operation: &str) {
-        self.0.work.lock().awaited.insert(operation.to_owned(), Instant::now());
-        self.0.look();
+        self.inner.work.lock().awaited.insert(operation.to_owned(), Instant::now());
+        self.inner.look();
     }
 
     pub(super) fn workspaces(&self) -> &Workspaces {
-        &self.0.workspaces
+        &self.inner.workspaces
     }
 
     pub(super) fn index(&self) -> Result<&Arc<CodeIndex>, CodeError> {
-        self.0.index()
+        self.inner.index()
     }
 
     /// Returns the chunks, as texts that need vectors.
     pub(in super::super) fn corpus(&self) -> Weak<dyn Corpus> {
-        let inner: Weak<Inner> = Arc::downgrade(&self.0);
+        let inner: Weak<Inner> = Arc::downgrade(&self.inner);
         inner
     }
 
     pub(super) fn search(&self, query: &CodeQuery) -> Result<CodeHits, CodeError> {
-        let index = self.0.index()?;
-        self.0.meaning.near(&query.text, |near| index.search(query, near))
+        let index = self.inner.index()?;
+        self.inner.meaning.near(&query.text, |near| index.search(query, near))
     }
 
     /// Returns the number of a collection's chunks that have vectors.
     pub(super) fn vectors(&self, key: &str) -> Result<usize, CodeError> {
-        if !self.0.meaning.has_vectors() {
+        if !self.inner.meaning.has_vectors() {
             return Ok(0);
         }
-        let texts = self.0.index()?.texts(Some(key))?;
-        let counted = self.0.meaning.count(texts);
+        let texts = self.inner.index()?.texts(Some(key))?;
+        let counted = self.inner.meaning.count(texts);
         Ok(counted.unwrap_or_else(|error: MeaningError| {
             tracing::warn!(%error, "vectors can't be counted");
             0
@@ -131,11 +141,11 @@ impl Indexer {
     /// Returns the state of the run that a row names, and the index's status of the collection. An interrupted run continues with this
     /// server's next look at the rows, which begins now.
     pub(super) fn standing(&self, key: &str, operation: &str) -> Result<(State, Option<Status>), CodeError> {
-        let status = self.0.index()?.status(key)?;
+        let status = self.inner.index()?.status(key)?;
         let status = status.filter(|status| status.operation == operation);
         let state = match status.as_ref().map(|status| status.state) {
             None | Some(State::Interrupted) => {
-                self.0.look();
+                self.inner.look();
                 State::Indexing
             }
             Some(state) => state,
@@ -145,7 +155,7 @@ impl Indexer {
 
     /// Ends the run of a collection, if this process has one.
     pub(super) fn stop(&self, key: &str) {
-        if let Some(stop) = self.0.work.lock().running.get(key) {
+        if let Some(stop) = self.inner.work.lock().running.get(key) {
             stop.stop();
         }
     }
@@ -153,12 +163,15 @@ impl Indexer {
 
 impl Drop for Indexer {
     fn drop(&mut self) {
-        let mut work = self.0.work.lock();
+        if self.finishes && self.inner.work.lock().follows {
+            self.inner.finish();
+        }
+        let mut work = self.inner.work.lock();
         work.ends = true;
         work.running.values().for_each(Stop::stop);
-        self.0.changed.notify_all();
+        self.inner.changed.notify_all();
         let until = Instant::now() + END_TIMEOUT;
-        while !work.running.is_empty() && !self.0.changed.wait_until(&mut work, until).timed_out() {}
+        while !work.running.is_empty() && !self.inner.changed.wait_until(&mut work, until).timed_out() {}
     }
 }
 
@@ -196,6 +209,26 @@ impl Inner {
         if !std::mem::replace(&mut work.follows, true) {
             let inner = Arc::clone(self);
             thread::spawn(move || inner.follow());
+        }
+    }
+
+    /// Performs the runs that rows want, each once, and waits until they have ended.
+    fn finish(self: &Arc<Self>) {
+        let mut seen = HashSet::new();
+        loop {
+            if let Err(error) = self.compare() {
+                tracing::error!(error = &*error, "the index of code can't follow what is to be indexed");
+                return;
+            }
+            let mut work = self.work.lock();
+            let known = seen.len();
+            seen.extend(work.running.keys().cloned());
+            if seen.len() == known {
+                return;
+            }
+            while !work.running.is_empty() {
+                self.changed.wait(&mut work);
+            }
         }
     }
 
