@@ -96,9 +96,23 @@ pub(crate) struct Facts {
     pub(crate) leading: &'static [&'static str],
 }
 
+/// Names of files that show their language.
+const NAMES: &[(&str, &[&str])] = &[
+    (
+        "ruby",
+        &["Rakefile", "Gemfile", "Guardfile", "Podfile", "Fastfile", "Vagrantfile", "Brewfile", "Capfile"],
+    ),
+    ("python", &["SConstruct", "SConscript", "wscript"]),
+    ("shell", &[".bashrc", ".bash_profile", ".bash_aliases", ".profile", ".zshrc", ".zshenv", "PKGBUILD"]),
+];
+
 impl Language {
-    /// Returns the language of a file by its name's extension, in any case; `None` for files that are read as text.
+    /// Returns the language of a file by its name, or the name's extension, in any case; `None` for files that are read as text.
     pub fn of_path(path: impl AsRef<Path>) -> Option<Self> {
+        let name = path.as_ref().file_name()?.to_str()?;
+        if let Some((language, _)) = NAMES.iter().find(|(_, names)| names.contains(&name)) {
+            return Self::of_name(language);
+        }
         let extension = path.as_ref().extension()?.to_str()?;
         // `.C` is C++ by an old custom, `.c` is C.
         if extension == "C" {
@@ -178,7 +192,7 @@ const RUST: Facts = Facts {
 
 const PYTHON: Facts = Facts {
     name: "python",
-    extensions: &["py", "pyi"],
+    extensions: &["py", "pyi", "pyw", "bzl"],
     grammar: || tree_sitter_python::LANGUAGE.into(),
     definitions: &[
         ("function_definition", Function, "def"),
@@ -290,7 +304,10 @@ const C: Facts = Facts {
 
 const CPP: Facts = Facts {
     name: "cpp",
-    extensions: &["cc", "cpp", "cxx", "c++", "h", "hh", "hpp", "hxx", "h++", "ipp", "inl"],
+    extensions: &[
+        "cc", "cpp", "cxx", "c++", "h", "hh", "hpp", "hxx", "h++", "ipp", "inl", "tpp", "txx", "cu", "cuh",
+        "ino",
+    ],
     grammar: || tree_sitter_cpp::LANGUAGE.into(),
     definitions: C_DEFINITIONS,
     leading: &["comment"],
@@ -349,7 +366,7 @@ mod more {
 
     pub(super) const RUBY: Facts = Facts {
         name: "ruby",
-        extensions: &["rb", "rake", "gemspec"],
+        extensions: &["rb", "rake", "gemspec", "podspec", "ru"],
         grammar: || tree_sitter_ruby::LANGUAGE.into(),
         definitions: &[
             ("method", Method, "def"),
@@ -365,7 +382,7 @@ mod more {
 
     pub(super) const PHP: Facts = Facts {
         name: "php",
-        extensions: &["php"],
+        extensions: &["php", "phtml"],
         grammar: || tree_sitter_php::LANGUAGE_PHP.into(),
         definitions: &[
             ("function_definition", Function, "function"),

@@ -19,6 +19,7 @@ mod chunks;
 mod keywords;
 mod language;
 mod lines;
+mod macros;
 mod parse;
 mod symbol_kind;
 mod symbols;

@@ -7,14 +7,19 @@ use std::{
 
 use tree_sitter::{ParseOptions, Parser, Tree};
 
-use crate::Language;
+use crate::{Language, macros::without_macros};
 
 /// Maximum time of parsing a file.
 const LIMIT: Duration = Duration::from_secs(5);
 
 /// Returns the tree of a source text; `None` if it takes longer than handwritten sources do. Sources with syntax errors have a tree, too.
 pub fn parse(language: Language, source: &str) -> Option<Tree> {
-    let tree = parse_bytes(language, source.as_bytes())?;
+    let is_c = matches!(language, Language::C | Language::Cpp);
+    let tree = if is_c {
+        parse_bytes(language, &without_macros(source))?
+    } else {
+        parse_bytes(language, source.as_bytes())?
+    };
     if language.name() == "kotlin" && tree.root_node().has_error() {
         let repaired = parse_bytes(language, &with_separators(source))?;
         return Some(if repaired.root_node().has_error() { tree } else { repaired });

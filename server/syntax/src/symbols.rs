@@ -25,8 +25,9 @@ pub struct Symbol {
     pub begins: usize,
     /// The bytes of its definition.
     pub bytes: Range<usize>,
-    /// True unless it is a function or module without a body, which is defined elsewhere: a prototype, a file's package; or a member of a type
-    /// that has no value: a part of that type, with a name that other types have too.
+    /// True unless it is a function or module without a body, which is defined elsewhere: a prototype, a file's package; a constant that is
+    /// of the same name elsewhere (`exports.total = total`); or a member of a type that has no value: a part of that type, with a name that
+    /// other types have too.
     pub has_body: bool,
 }
 
@@ -102,8 +103,11 @@ impl Collector<'_> {
         let row = node.start_position().row;
         let leading = self.leading.filter(|(_, last)| row <= last + 1);
         let first = found.len();
+        let has_body = has_body(self.language, kind, node, is_member);
+        let other = (kind == SymbolKind::Constant).then(|| other_name(node, self.source)).flatten();
         for (shown, name) in names(self.language, node, self.source) {
             let gap = if word.is_empty() { "" } else { " " };
+            let has_body = has_body && other.as_deref() != Some(&name);
             found.push(Symbol {
                 name,
                 path: format!("{outer}{word}{gap}{shown}"),
@@ -111,7 +115,7 @@ impl Collector<'_> {
                 lines: row + 1..=last_line(node),
                 begins: leading.map_or(row, |(first, _)| first) + 1,
                 bytes: node.byte_range(),
-                has_body: has_body(self.language, kind, node, is_member),
+                has_body,
             });
         }
         if first < found.len() {
@@ -146,17 +150,12 @@ fn settled<'w>(
     node: Node<'_>,
     inside: Option<SymbolKind>,
 ) -> (SymbolKind, &'w str) {
-    use SymbolKind::{Class, Constant, Enum, Function, Interface, Method, Module, Struct, Type};
+    use SymbolKind::{Class, Constant, Enum, Function, Interface, Method, Struct, Type};
     let field = |name: &str| node.child_by_field_name(name);
     let is_variable = matches!(node.kind(), "declaration" | "field_declaration")
         && declared(node).is_some_and(|of| function_in(of).is_none());
     let (kind, word) = if is_variable { (Constant, "") } else { (kind, word) };
     match kind {
-        Function if misread(node).is_some() => match misread(node).map(|(keyword, _)| keyword) {
-            Some("namespace") => (Module, "namespace"),
-            Some("struct") => (Struct, "struct"),
-            _ => (Class, "class"),
-        },
         Function if inside.is_some_and(SymbolKind::has_methods) => (Method, word),
         Constant if value(node).is_some_and(is_function) => (Function, word),
         Constant if value(node).is_some_and(|value| value.kind() == "class") => (Class, word),
@@ -193,6 +192,15 @@ fn value(node: Node<'_>) -> Option<Node<'_>> {
         "expression_list" => value.named_child(0),
         _ => Some(value),
     }
+}
+
+/// Returns the own name of the value of a definition that gives another name to something: `total` of `b = a.total`.
+fn other_name(node: Node<'_>, source: &str) -> Option<String> {
+    let value = value(node)?;
+    let is_name = ["identifier", "member", "attribute", "selector", "navigation", "field", "scope"];
+    let text =
+        source.get(value.byte_range()).filter(|_| is_name.iter().any(|part| value.kind().contains(part)))?;
+    Some(own(&one_line(text)))
 }
 
 fn last_child(node: Node<'_>) -> Option<Node<'_>> {
@@ -411,9 +419,8 @@ fn named(language: Language, node: Node<'_>, source: &str) -> Option<String> {
             }
             "function_definition" => {
                 let declarator = declared(node)?;
-                match (misread(node), function_in(declarator)) {
-                    (Some((_, name)), _) => text(name),
-                    (_, Some(of)) if is_macro(node, of, source) => text(of),
+                match function_in(declarator) {
+                    Some(of) if is_macro(node, of, source) => text(of),
                     _ => declared_name(declarator, source),
                 }
             }
@@ -498,33 +505,6 @@ fn one_line(text: &str) -> String {
 /// Returns the declarator of a C declaration.
 fn declared(node: Node<'_>) -> Option<Node<'_>> {
     node.child_by_field_name("declarator")
-}
-
-/// Returns the keyword and the name of a C++ class or namespace that is preceded by macros. The grammar reads it as a function whose type
-/// is the first macro, or `class` with the macro, and whose declarator is the keyword or the name.
-fn misread<'t>(node: Node<'t>) -> Option<(&'static str, Node<'t>)> {
-    let (of, declarator) = (node.child_by_field_name("type")?, declared(node)?);
-    if node.kind() != "function_definition" || declarator.kind() != "identifier" {
-        return None;
-    }
-    // Text after the name, such as `: public Base`, may be part of the error.
-    let error = child(node, "ERROR").and_then(|error| {
-        let first = error.named_child(0);
-        first.filter(|first| first.start_byte() == error.start_byte())
-    });
-    let name = error.unwrap_or(declarator);
-    let keyword = match of.kind() {
-        "class_specifier" => "class",
-        "struct_specifier" => "struct",
-        // Without a type, these words are taken for the name.
-        _ => match declarator.byte_range().len() {
-            5 => "class",
-            6 => "struct",
-            9 => "namespace",
-            _ => return None,
-        },
-    };
-    Some((keyword, name))
 }
 
 /// Returns true if a macro defines a C function, as in `TEST(Suite, Name) { … }`: it has no type, and its parameters no names.

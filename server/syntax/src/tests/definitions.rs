@@ -43,7 +43,7 @@ pub(super) const DEFINITIONS: &[(&str, &str, &str)] = &[
         ",
         r"
             #define MAX: macro 1
-            namespace shop: module 2-32
+            namespace shop: module 3-32
             namespace shop > class Box: class 6-15 from 4
             namespace shop > class Box > function get: method 8
             namespace shop > class Box > function ~Box: method 9 announced
@@ -138,6 +138,54 @@ pub(super) const DEFINITIONS: &[(&str, &str, &str)] = &[
         ",
     ),
     (
+        "macros.hpp",
+        r#"
+            #include <list>
+            QT_BEGIN_NAMESPACE
+
+            class Thing {
+             public:
+              int go();
+            };
+            FMT_BEGIN_EXPORT
+
+            /** Views. */
+            template <typename Char> class basic_view { int x; };
+            enum class color : uint32_t { red, LAST };
+            class FMT_VISIBLE("default") format_error : public std::runtime_error { };
+            LIST_API node_t *list_push(node_t *l, void *d);
+            UINT const twice(int x) { return x; }
+            int first(int a) {
+            #ifdef X
+              if (a) {
+            #else
+              if (!a) {
+            #endif
+                return 1;
+              }
+              return 0;
+            }
+            enum {
+              ONE
+            };
+            QT_END_NAMESPACE
+        "#,
+        r"
+            class Thing: class 4-7
+            class Thing > method go: method 6 announced
+            class basic_view: class 11 from 10
+            class basic_view > x: constant 11 announced
+            enum color: enum 12
+            enum color > red: constant 12
+            enum color > LAST: constant 12
+            class format_error: class 13
+            function list_push: function 14 announced
+            function twice: function 15
+            function first: function 16-25
+            ONE: constant 27
+        ",
+    ),
+    (
         "a.js",
         r"
             function Cart() { this.items = []; this.add = function (x) { return x; }; }
@@ -154,6 +202,7 @@ pub(super) const DEFINITIONS: &[(&str, &str, &str)] = &[
             module.exports = function sell() {};
             export const { one, two: second, third = 3, ...rest } = all, [fourth] = list;
             const { imported } = require('x');
+            exports.create = create; exports.make = create; const pay = require('./pay').pay, spend = pay;
         ",
         r"
             function Cart: function 1
@@ -184,6 +233,10 @@ pub(super) const DEFINITIONS: &[(&str, &str, &str)] = &[
             const third: constant 13
             const rest: constant 13
             const fourth: constant 13
+            exports.create = create: constant 15 announced
+            exports.make = make: constant 15
+            const pay: constant 15 announced
+            const spend: constant 15
         ",
     ),
     (
