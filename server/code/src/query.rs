@@ -219,6 +219,11 @@ pub(crate) fn cut(text: &str) -> Cut {
     let is_identifier = |run: &&&str| cut.is_name || words(run).iter().any(|word| word.is_part);
     let spelled: BTreeSet<&str> = runs.iter().filter(is_identifier).take(MAX_WORDS).copied().collect();
     cut.spelled = spelled.into_iter().map(String::from).collect();
+    // Marks can be part of a name: `empty?`, `users$`.
+    let marked_name = text.trim_matches(&['"', '\'', '`', '(', ')', ';', ','][..]);
+    if cut.is_name && marked_name != runs[0] {
+        cut.spelled.push(marked_name.to_owned());
+    }
     let telling: Vec<String> = runs
         .iter()
         .filter(|run| !has_others || words(run).iter().any(|word| !word.is_stop_word))

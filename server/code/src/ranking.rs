@@ -163,11 +163,8 @@ impl FileKind {
             || stem.ends_with("_test")
             || stem.ends_with("_tests")
             || stem.ends_with("_spec")
-            || path.rsplit('/').next().is_some_and(|name| {
-                name.split('.')
-                    .next()
-                    .is_some_and(|stem| stem.ends_with("Test") || stem.ends_with("Tests"))
-            })
+            // `OrderTest.java`, `jvmTest/`, `Shop.Orders.Tests/`.
+            || path.split(['/', '.']).any(|part| part.ends_with("Test") || part.ends_with("Tests"))
             || stem == "conftest"
             || stem == "tests";
         if is_test {
@@ -186,6 +183,7 @@ impl FileKind {
         ]) || name.contains(".min.")
             || name.contains(".generated.")
             || name.ends_with(".d.ts")
+            || name.ends_with(".pyi")
             || name.ends_with("_pb2.py")
             || name.ends_with(".pb.go")
         {
@@ -236,6 +234,8 @@ mod tests {
                 FileKind::Test,
                 &[
                     "tests/parser.rs",
+                    "src/jvmTest/kotlin/Zip.kt",
+                    "Shop.Orders.Tests/Fixtures.cs",
                     "src/test_parser.py",
                     "lib/test_parser.rb",
                     "a_test.go",

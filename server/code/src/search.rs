@@ -96,7 +96,7 @@ struct Search<'s> {
     declared: HashSet<u32>,
     /// Those of these that define it.
     defined: HashSet<u32>,
-    /// Chunks that define a name with capitals as the query spells it.
+    /// Chunks that define a name with capitals or marks as the query spells it.
     spelled: HashSet<u32>,
     /// Number of chunks that pass, and the mean lengths of chunks and files.
     chunks: usize,
@@ -317,7 +317,8 @@ impl<'s> Search<'s> {
         for name in self.cut.spelled.clone() {
             let [defined] = self.postings(&name, [Kind::Spelled])?;
             self.add_names(WEIGHTS.spelled * rarity(self.chunks, defined.len()), &defined);
-            if self.cut.is_name && name.contains(char::is_uppercase) {
+            let is_any_case = |char: char| !char.is_uppercase() && (char.is_alphanumeric() || char == '_');
+            if self.cut.is_name && !name.chars().all(is_any_case) {
                 self.spelled.extend(defined.iter().map(|found| found.chunk));
             }
         }
@@ -382,7 +383,8 @@ impl<'s> Search<'s> {
         for key in name.keys() {
             let [having, members] = self.postings(&key, [Kind::Symbol, Kind::Member])?;
             found.extend(having);
-            if !self.cut.is_name {
+            // A member's name of one word is a word that is used everywhere.
+            if !self.cut.is_name || self.cut.compound.is_some() {
                 found.extend(members);
             }
         }
@@ -395,7 +397,7 @@ impl<'s> Search<'s> {
             self.add_names(WEIGHTS.whole * rarity(self.chunks, found.len()), &found);
         }
         self.exact.extend(found.iter().map(|found| found.chunk));
-        if self.is_in_any_case() {
+        if self.is_in_any_case() || self.cut.compound.is_some() {
             self.declared.extend(found.iter().map(|found| found.chunk));
         }
         // A path finds its file, which may not contain its own name; so does an identifier of several parts.
@@ -491,7 +493,12 @@ impl<'s> Search<'s> {
     }
 
     /// Returns the chunks that have a value, by file.
-    fn valued(&self) -> Vec<Valued> {
+    fn valued(&mut self) -> Vec<Valued> {
+        // Of several definitions of a name, the file decides: neither a chunk's length nor its other words do.
+        for defining in [&self.defined, &self.spelled] {
+            let best = defining.iter().map(|chunk| self.own[*chunk as usize]).fold(0.0, f32::max);
+            defining.iter().for_each(|chunk| self.own[*chunk as usize] = best);
+        }
         let mut found = vec![];
         for ((file, of_file), number) in self.parts.files.iter().zip(&self.of_file).zip(0..) {
             let factor = self.factor(file);

@@ -2,7 +2,7 @@
 
 use hashbrown::HashMap;
 use tabellion_retrieval::words;
-use tabellion_syntax::{Outline, SymbolKind};
+use tabellion_syntax::{Outline, Symbol, SymbolKind};
 
 use crate::{content::composed, facts::kind};
 
@@ -14,7 +14,7 @@ pub(crate) enum Kind {
     Text = b'w',
     /// The whole name of a symbol that the chunk defines: `parsehttpheader`.
     Defined = b'd',
-    /// That name as it is spelled: `parseHTTPHeader`.
+    /// That name as it is spelled, unless the symbol is a part of the type with that name: `parseHTTPHeader`.
     Spelled = b'x',
     /// A part of such a name: `header`.
     NamePart = b'e',
@@ -100,12 +100,15 @@ impl Interner {
             }
             for symbol in &outline.symbols[chunk.defines.clone()] {
                 // A declaration is not a definition.
-                if symbol.has_body {
-                    ids.push(self.id(Kind::Defined, &whole(&symbol.name)));
+                if !symbol.has_body {
+                    continue;
+                }
+                ids.push(self.id(Kind::Defined, &whole(&symbol.name)));
+                if !is_part_of_type(symbol) {
                     ids.push(self.id(Kind::Spelled, &composed(&symbol.name)));
-                    for part in parts(&symbol.name) {
-                        ids.push(self.id(Kind::NamePart, &part));
-                    }
+                }
+                for part in parts(&symbol.name) {
+                    ids.push(self.id(Kind::NamePart, &part));
                 }
             }
             let about = outline.about(chunk);
@@ -147,6 +150,17 @@ impl Interner {
             }
         }
         counted
+    }
+}
+
+/// Returns true for an implementation or extension of a type, and for a constructor that has the type's name: the type is defined elsewhere.
+fn is_part_of_type(symbol: &Symbol) -> bool {
+    let outer = || symbol.path.rsplit_once(" > ").or_else(|| symbol.path.rsplit_once("::"));
+    let has_name_of_type = || outer().and_then(|(outer, _)| identifiers(outer).last()) == Some(&*symbol.name);
+    match symbol.kind {
+        SymbolKind::Impl => true,
+        SymbolKind::Function | SymbolKind::Method => has_name_of_type(),
+        _ => false,
     }
 }
 

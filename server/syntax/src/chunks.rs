@@ -9,6 +9,7 @@ use tree_sitter::{Node, Tree};
 
 use crate::{
     Language, Symbol, SymbolKind, keywords,
+    language::Role,
     lines::Lines,
     parse, symbols,
     text::{self, Piece},
@@ -132,21 +133,24 @@ fn pieces_of_tree(language: Language, tree: &Tree, lines: &Lines<'_>) -> Vec<Pie
     if lines.bytes(all.clone()).len() <= MAX_BYTES {
         pieces.extend((!all.is_empty()).then_some(Piece { lines: all, apart: false }));
     } else {
-        cut(language, tree.root_node(), all, lines, 0, &mut pieces);
+        cut(language, tree.root_node(), all, lines, 0, false, &mut pieces);
     }
     pieces
 }
 
-/// Cuts the lines of a node between its children.
+/// Cuts the lines of a node between its children. `is_headed` is true if only a definition's signature precedes the node.
 fn cut(
     language: Language,
     node: Node<'_>,
     within: Range<usize>,
     lines: &Lines<'_>,
     depth: usize,
+    is_headed: bool,
     pieces: &mut Vec<Piece>,
 ) {
     let leading = language.facts().leading;
+    let is_definition = |node: Node<'_>| matches!(language.role(node.kind_id()), Some(Role::Defines(..)));
+    let is_headed = is_headed || is_definition(node);
     let mut cursor = node.walk();
     // First lines of the pieces, each with its largest node.
     let mut cuts: Vec<(usize, Node<'_>)> = vec![];
@@ -182,9 +186,11 @@ fn cut(
             apart = false;
             continue;
         }
+        // A body shares a chunk with its signature.
+        let is_headed = is_headed && at <= 1 && !is_definition(*child);
         let first = pieces.len();
-        cut(language, *child, own, lines, depth + 1, pieces);
-        if let Some(piece) = pieces.get_mut(first) {
+        cut(language, *child, own, lines, depth + 1, is_headed, pieces);
+        if let Some(piece) = pieces.get_mut(first).filter(|_| !is_headed) {
             piece.apart = true;
         }
         apart = true;

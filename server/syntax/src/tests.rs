@@ -53,6 +53,30 @@ fn items_keep_their_comments_and_large_ones_are_cut_between_their_parts() {
     );
 }
 
+#[test]
+fn a_signature_shares_a_chunk_with_the_beginning_of_its_body() {
+    let cases = [
+        (
+            "a.py",
+            "class A:\n    def load(self):\n        \"\"\"Loads.\"\"\"\n",
+            "        self.value = compute(value)\n",
+            "",
+        ),
+        ("a.rb", "class A\n  def load(a)\n", "    @value = compute(value)\n", "  end\nend\n"),
+        ("a.go", "package a\n\nfunc load() {\n", "\tvalue = compute(value)\n", "}\n"),
+        ("a.cs", "class A\n{\n    void Load()\n    {\n", "        value = Compute(value);\n", "    }\n}\n"),
+        ("a.rs", "impl A {\n    fn load() {\n", "        value = compute(value);\n", "    }\n}\n"),
+    ];
+    for (path, before, line, after) in cases {
+        let source = format!("{before}{}{after}", line.repeat(100));
+        let outline = cut(path, &source);
+        let load = outline.symbols.iter().position(|symbol| symbol.name.to_lowercase() == "load");
+        let chunk = outline.chunks.iter().find(|chunk| chunk.defines.contains(&load.expect("a symbol")));
+        let text = &source[chunk.expect("a chunk").bytes.clone()];
+        assert!(text.matches(line).count() > 20, "{path}: {text}");
+    }
+}
+
 /// Files of all languages: names and texts.
 fn sources() -> Vec<(&'static str, &'static str)> {
     definitions::DEFINITIONS.iter().map(|(path, source, _)| (*path, *source)).collect()

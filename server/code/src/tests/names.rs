@@ -180,6 +180,22 @@ fn what_has_the_name_or_the_marks_of_a_query_comes_first() {
         ("src/cart.h", "int make_cart(int number_of_many_things);\n"),
         ("tests/helpers.py", "def make_cart(a):\n    return a\n"),
     ];
+    const PARSE: &[(&str, &str)] = &[
+        ("a.js", "exports.parseBody = parseBody;\n\nfunction parseBody(x) {\n  return x;\n}\n"),
+        ("b.js", "const parseBody = require('./a').parseBody;\nparseBody(parseBody(1));\n"),
+    ];
+    const MEMBER: &[(&str, &str)] = &[
+        ("client.ts", "function retries(o) {\n  return o.maxRetries + o.maxRetries + o.maxRetries;\n}\n"),
+        ("options.ts", "interface ClientOptions {\n  url: string\n  maxRetries: number\n}\n"),
+    ];
+    const LIST: &[(&str, &str)] = &[
+        ("a.rb", "def empty?\n  true\nend\n\ndef save!\n  1\nend\n"),
+        ("b.rb", "def empty\n  empty? && empty? && save! && save!\nend\n\ndef save\n  1\nend\n"),
+    ];
+    const TYPE: &[(&str, &str)] = &[
+        ("a.rs", "impl Price {\n    fn price(&self) -> u8 {\n        Price.price\n    }\n}\n"),
+        ("b.rs", "/// Of many words that say more and more of it.\npub struct Price {\n    x: u8,\n}\n"),
+    ];
     const NOTES: &[(&str, &str)] = &[
         ("a.md", "Objective C and C code, in C.\n"),
         ("b.md", "Written in C++ (C++17), of long words and many more of them here.\n"),
@@ -204,6 +220,13 @@ fn what_has_the_name_or_the_marks_of_a_query_comes_first() {
         (RETRY, "retry_count", &["src/retry.py"]),
         (TIMEOUT, "timeout", &["tests/b.py"]),
         (CART, "make_cart", &["tests/helpers.py", "src/cart.h"]),
+        (PARSE, "parseBody", &["a.js", "b.js"]),
+        (MEMBER, "maxRetries", &["options.ts", "client.ts"]),
+        (MEMBER, "max_retries", &["options.ts", "client.ts"]),
+        (LIST, "empty?", &["a.rb", "b.rb"]),
+        (LIST, "`save!`", &["a.rb", "b.rb"]),
+        (LIST, "save", &["b.rb", "a.rb"]),
+        (TYPE, "Price", &["b.rs", "a.rs"]),
         (CASE, "Tokenizer", &["reader.py", "layout.py"]),
         (CASE, "tokenizer", &["layout.py", "reader.py"]),
         (NOTES, "C++", &["b.md"]),
