@@ -3,13 +3,11 @@
 use std::{
     cmp::Reverse,
     collections::{HashMap, HashSet},
+    iter,
     ops::Range,
 };
 
-use tabellion_syntax::{
-    SymbolKind,
-    tree_sitter::{Node, Tree},
-};
+use tabellion_syntax::tree_sitter::{Node, Tree};
 
 use super::touched::Source;
 
@@ -20,8 +18,24 @@ pub(super) struct Mention {
     pub(super) at: usize,
     /// Its line, from 1.
     pub(super) line: usize,
-    /// True for a member of a value: `.name`.
-    pub(super) is_member: bool,
+    pub(super) owner: Owner,
+    /// True if it is followed by arguments.
+    pub(super) is_called: bool,
+    /// The symbol that it is the name of, by its index.
+    pub(super) defines: Option<usize>,
+}
+
+/// The owner that is written before a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Owner {
+    /// None: the name is in scope.
+    Scope,
+    /// The value or type around it: `self.name`.
+    Itself,
+    /// Another value, type or module: `a.name`. Also that of a label.
+    Other,
+    /// The module that an import names.
+    Import,
 }
 
 /// Nodes that bind names, each with the field that contains these; any field if it is empty.
@@ -55,6 +69,7 @@ const BINDINGS: &[(&str, &str)] = &[
     ("foreach_statement", "left"),
     // Rust, Kotlin
     ("let_declaration", "pattern"),
+    ("field_pattern", ""),
     ("parameter", ""),
     ("tuple_struct_pattern", ""),
     ("for_expression", "pattern"),
@@ -104,20 +119,29 @@ const PATTERNS: &[&str] = &[
     "variable_name",
 ];
 
-/// Nodes in which a name refers to a part of another definition, such as an argument or a member of a literal. PHP's variables are among
-/// them, since `$` tells them from everything else.
-const LABELS: &[(&str, &str)] =
-    &[("keyword_argument", "name"), ("pair", "key"), ("field_initializer", "field"), ("variable_name", "")];
-
-/// Nodes whose names are those of methods or of items of a module, never of local variables.
-const CALLED: &[(&str, &str)] = &[
-    ("method_invocation", "name"),
-    ("call", "method"),
-    ("member_access_expression", "name"),
-    ("scoped_identifier", "name"),
-    ("scoped_type_identifier", "name"),
-    ("qualified_identifier", "name"),
+/// Nodes in which a name is that of an argument or of a field, each with the field that contains it.
+const LABELS: &[(&str, &str)] = &[
+    ("keyword_argument", "name"),
+    ("keyword_pattern", ""),
+    ("pair", "key"),
+    ("field_initializer", "field"),
+    ("field_declaration", "name"),
+    ("field_declaration", "declarator"),
+    ("field_designator", ""),
+    ("property_signature", "name"),
+    ("jsx_attribute", ""),
+    ("argument", "name"),
+    ("attribute_argument", "name"),
+    ("value_argument_label", ""),
+    ("keyed_element", "key"),
 ];
+
+/// Nodes whose name is a label and its value at once.
+const SHORTHANDS: &[&str] =
+    &["shorthand_property_identifier", "shorthand_property_identifier_pattern", "shorthand_field_identifier"];
+
+/// Nodes whose names are those of methods, never of local variables.
+const CALLED: &[(&str, &str)] = &[("method_invocation", "name"), ("call", "method")];
 
 /// Nodes outside of which names that they bind are not known.
 const SCOPES: &[&str] = &[
@@ -152,14 +176,13 @@ struct Leaf {
     /// The innermost of [`SCOPES`] around it, in bytes, if it is in the function.
     scope: Option<Range<usize>>,
     role: Role,
+    is_label: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Role {
     Use,
-    /// A member of a value: `.name`.
-    Member,
-    /// The name of a method or of an item of a module, never of a local variable.
+    /// The name of a method, a member or an item of a module, never of a local variable.
     Called,
     /// A local variable or parameter begins here.
     Binding,
@@ -167,38 +190,56 @@ enum Role {
     FileBinding,
     /// The function declares the name as one of the file: `global name`.
     Global,
-    Label,
+    /// A label, or a name of something that is never a symbol.
+    None,
 }
 
-/// Returns the mentions of names that `is_wanted` accepts, without variables of functions.
-pub(super) fn mentions(source: &Source, is_wanted: impl Fn(&str) -> bool) -> Vec<Mention> {
+/// Returns the mentions of the names that `is_field` knows, without variables of functions; labels only if the name is that of a field.
+pub(super) fn mentions(source: &Source, is_field: impl Fn(&str) -> Option<bool>) -> Vec<Mention> {
     let mut leaves = vec![];
-    let mut functions = Functions::new(source);
+    let text = source.text.as_str();
     walk(&source.tree, |node, path, scope| {
-        let text = source.text.as_bytes();
+        let own = &text[node.byte_range()];
         // A macro of C is a line that is not parsed.
-        for (at, name) in words(&text[node.byte_range()]) {
-            let Some(name) = std::str::from_utf8(name).ok().filter(|name| is_wanted(name)) else {
-                continue;
-            };
+        let names = match node.kind() {
+            "preproc_arg" => {
+                words(own.as_bytes()).map(|(at, word)| (at, &own[at..at + word.len()])).collect()
+            }
+            _ => vec![(0, own.trim_start_matches(['$', '`']).trim_end_matches('`'))],
+        };
+        for (at, name) in names {
             let at = node.start_byte() + at;
-            let role = role(node, path);
-            let is_member = role == Role::Member;
-            let function = functions.around(at);
-            let begin = function.map_or(0, |function| source.symbols[function].bytes.start);
-            leaves.push(Leaf {
-                mention: Mention {
-                    name: name.to_owned(),
-                    at,
-                    line: node.start_position().row + 1,
-                    is_member,
-                },
-                function,
-                scope: scope.filter(|scope| scope.start >= begin).cloned(),
-                role,
-            });
+            if is_field(name).is_some() {
+                let owner = owner(text, at..node.end_byte(), path);
+                let function = source.function(source.around(at));
+                let begin = function.map_or(0, |function| source.symbols[function].bytes.start);
+                let (role, is_label) = (role(node, path, owner), is_label(node, path));
+                leaves.push(Leaf {
+                    mention: Mention {
+                        name: name.to_owned(),
+                        at,
+                        line: node.start_position().row + 1,
+                        owner,
+                        is_called: text[node.end_byte()..].trim_start().starts_with('('),
+                        defines: None,
+                    },
+                    function,
+                    scope: scope.filter(|scope| scope.start >= begin).cloned(),
+                    role,
+                    is_label,
+                });
+            }
         }
     });
+    // A name's first place in its definition.
+    let symbols = source.symbols.iter().enumerate();
+    for (index, symbol) in symbols.filter(|(_, symbol)| is_field(&symbol.name).is_some()) {
+        let first = leaves.partition_point(|leaf| leaf.mention.at < symbol.bytes.start);
+        let inside = leaves[first..].iter_mut().take_while(|leaf| leaf.mention.at < symbol.bytes.end);
+        if let Some(leaf) = inside.into_iter().find(|leaf| leaf.mention.name == symbol.name) {
+            leaf.mention.defines = Some(index);
+        }
+    }
     let is_binding = |leaf: &&Leaf| matches!(leaf.role, Role::Binding | Role::FileBinding);
     let bindings = || leaves.iter().filter(is_binding);
     let in_functions = bindings().filter(|leaf| leaf.scope.is_none());
@@ -222,17 +263,59 @@ pub(super) fn mentions(source: &Source, is_wanted: impl Fn(&str) -> bool) -> Vec
                 return true;
             }
             let Some(at) = function else { return false };
-            function = functions.outer[at];
+            function = source.function(source.outer[at]);
         }
     };
     let is_use = |leaf: &Leaf| match leaf.role {
-        Role::Member | Role::Called => true,
-        Role::Label | Role::Global => false,
+        Role::Called => true,
+        Role::None | Role::Global => false,
         Role::Use | Role::Binding | Role::FileBinding => !is_local(leaf),
     };
     let uses: Vec<bool> = leaves.iter().map(is_use).collect();
-    let uses = leaves.into_iter().zip(uses).filter(|(_, is_use)| *is_use);
-    uses.map(|(leaf, _)| leaf.mention).collect()
+    let mentions = leaves.into_iter().zip(uses).filter_map(|(mut leaf, is_use)| {
+        let is_label = leaf.is_label && is_field(&leaf.mention.name) == Some(true);
+        if is_label && !is_use {
+            leaf.mention.owner = Owner::Other;
+        }
+        (is_use || is_label || leaf.mention.defines.is_some()).then_some(leaf.mention)
+    });
+    mentions.collect()
+}
+
+/// Returns the owner that is written before a name.
+fn owner(text: &str, name: Range<usize>, path: &[Step<'_>]) -> Owner {
+    if path.iter().any(|(kind, _)| kind.contains("import") || kind.contains("use_declaration")) {
+        return Owner::Import;
+    }
+    let is_part = |char: char| char.is_alphanumeric() || char == '_';
+    let before = text[..name.start].trim_end_matches('$').trim_end();
+    let owner = match before.strip_suffix('.') {
+        // `0..total`, `...total`
+        Some(owner) => Some(owner).filter(|owner| !owner.ends_with('.')),
+        // `::total` alone is a name in scope.
+        None => ["->", "::", "\\"]
+            .iter()
+            .find_map(|mark| before.strip_suffix(mark))
+            .filter(|owner| owner.ends_with(|char| is_part(char) || ">)]?".contains(char))),
+    };
+    let Some(owner) = owner else { return Owner::Scope };
+    let owner = owner.trim_end_matches(['?', '!']).trim_end();
+    match owner.rsplit(|char| !is_part(char)).next() {
+        Some("self" | "this" | "cls" | "Self" | "static") => Owner::Itself,
+        _ => Owner::Other,
+    }
+}
+
+/// Returns true if a name is that of an argument or of a field of another definition.
+fn is_label(node: Node<'_>, path: &[Step<'_>]) -> bool {
+    let around = path.iter().rev().find(|(kind, _)| *kind != "literal_element");
+    SHORTHANDS.contains(&node.kind())
+        || around.is_some_and(|(kind, field)| match *kind {
+            "shorthand_field_initializer" => true,
+            // Kotlin has no field for it.
+            "value_argument" => node.next_sibling().is_some_and(|next| next.kind() == "="),
+            kind => LABELS.contains(&(kind, field.unwrap_or_default())),
+        })
 }
 
 /// Returns the scopes that bind each name, in order and without those inside of others: scopes of a tree are nested or apart.
@@ -250,9 +333,8 @@ fn by_name<'l>(
     by_name
 }
 
-/// Returns the role of a name by the nodes around it, outermost first, each with the field that contains the next one.
-fn role(node: Node<'_>, path: &[Step<'_>]) -> Role {
-    let is_member = |field: &str| matches!(field, "attribute" | "field" | "property" | "suffix");
+/// Returns the role of a name by its owner and the nodes around it, outermost first, each with the field that contains the next one.
+fn role(node: Node<'_>, path: &[Step<'_>], owner: Owner) -> Role {
     let Some((kind, field)) = path.last() else {
         return Role::Use;
     };
@@ -260,14 +342,18 @@ fn role(node: Node<'_>, path: &[Step<'_>]) -> Role {
     if kind.contains("global_statement") || kind.contains("nonlocal_statement") {
         return Role::Global;
     }
-    if LABELS.contains(&(*kind, field)) {
-        return Role::Label;
-    }
-    if CALLED.contains(&(*kind, field)) {
-        return Role::Called;
-    }
-    if is_member(field) || matches!(node.kind(), "field_identifier" | "property_identifier") {
-        return Role::Member;
+    let is_label = is_label(node, path);
+    match (*kind, node.kind()) {
+        // PHP's variables have a mark that tells them from everything else.
+        ("variable_name", _) if owner == Owner::Scope => return Role::None,
+        ("lifetime" | "label", _) => return Role::None,
+        (_, "private_property_identifier") => return Role::Called,
+        ("shorthand_field_initializer", _) => {}
+        (_, kind) if SHORTHANDS.contains(&kind) => {}
+        _ if is_label => return Role::None,
+        (_, "field_identifier" | "property_identifier") => return Role::Called,
+        _ if CALLED.contains(&(*kind, field)) || owner != Owner::Scope => return Role::Called,
+        _ => {}
     }
     let binding = path.iter().rev().enumerate().find(|(_, (kind, _))| !PATTERNS.contains(kind));
     let binding = binding.filter(|(_, (kind, field))| {
@@ -318,49 +404,17 @@ fn walk<'t>(tree: &'t Tree, mut each: impl FnMut(Node<'t>, &[Step<'t>], Option<&
 
 /// Returns true if leaves of this kind contain names: not comments, nor parts of texts, nor arguments of commands.
 fn is_name(kind: &str, around: &str) -> bool {
-    kind.contains("identifier")
+    (kind.contains("identifier") && kind != "statement_identifier")
         || matches!(kind, "name" | "constant" | "variable_name" | "preproc_arg")
         || (kind == "word" && around == "command_name")
 }
 
-/// The functions of a source.
-struct Functions<'s> {
-    source: &'s Source,
-    /// By symbol: the function around it.
-    outer: Vec<Option<usize>>,
-    /// The functions around the last position, outermost first.
-    open: Vec<usize>,
-    next: usize,
-}
-
-impl<'s> Functions<'s> {
-    fn new(source: &'s Source) -> Self {
-        Self { source, outer: vec![None; source.symbols.len()], open: vec![], next: 0 }
-    }
-
-    /// Returns the innermost function that contains a byte. Bytes must be queried in ascending order.
-    fn around(&mut self, at: usize) -> Option<usize> {
-        let symbols = &self.source.symbols;
-        while symbols.get(self.next).is_some_and(|symbol| symbol.bytes.start <= at) {
-            let start = symbols[self.next].bytes.start;
-            self.open.retain(|open| symbols[*open].bytes.end > start);
-            if matches!(symbols[self.next].kind, SymbolKind::Function | SymbolKind::Method) {
-                self.outer[self.next] = self.open.last().copied();
-                self.open.push(self.next);
-            }
-            self.next += 1;
-        }
-        self.open.retain(|open| symbols[*open].bytes.end > at);
-        self.open.last().copied()
-    }
-}
-
-/// Returns the words of a text that can be names, each with its position.
+/// Returns the words of a text that can be names or parts of them, each with its position.
 pub(super) fn words(text: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
     // Letters beyond ASCII are parts of names in most languages.
     let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_' || *byte >= 0x80;
     let mut at = 0;
-    std::iter::from_fn(move || {
+    iter::from_fn(move || {
         at += text[at..].iter().position(is_part)?;
         let length = text[at..].iter().take_while(|byte| is_part(byte)).count();
         let word = (at, &text[at..at + length]);

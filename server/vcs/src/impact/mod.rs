@@ -1,7 +1,7 @@
 //! Impact of a comparison: the symbols that contain the changed lines, and their uses in the target.
 //!
-//! A use is a name in a program of the same language that equals the symbol's, and is neither a local variable nor defined by the file
-//! itself. Names are not resolved any further, so one that many files define is not followed: its uses could refer to any of them.
+//! A use is a name in a program of the same language that equals the symbol's, and is neither a local variable nor refers to a definition
+//! of the file itself. Names are not resolved any further, so one that many files define is not followed: its uses could refer to any of them.
 
 mod dependent;
 mod mentions;

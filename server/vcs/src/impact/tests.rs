@@ -258,6 +258,265 @@ const CASES: &[Case] = &[
             ("lib.sh", &["function build"], &["a.sh:2 "]),
         ],
     },
+    Case {
+        name: "names with marks",
+        before: &[
+            ("a.rb", "class A\n  def valid?(x)\n    1\n  end\nend\n"),
+            ("b.rb", "def go(a)\n  a.valid?(1)\nend\n"),
+            ("a.ts", "export class S {\n  users$ = of(1);\n  #own = 1;\n}\nexport const items$ = of(2);\n"),
+            (
+                "b.ts",
+                "import { items$ } from './a';\nfunction go(s) {\n  s.users$.subscribe();\n}\nconst own = 1, items = 2, users = own;\n",
+            ),
+            ("lib.sh", "do-thing() {\n  echo 1\n}\n"),
+            ("b.sh", "do-thing\ndo_thing\nthing\n"),
+            ("a.kt", "class A {\n    fun `is open`() {\n        f(1)\n    }\n}\n"),
+            ("b.kt", "fun g(a: A) {\n    a.`is open`()\n}\n"),
+        ],
+        after: &[
+            ("a.rb", Some("class A\n  def valid?(x)\n    2\n  end\nend\n")),
+            (
+                "a.ts",
+                Some("export class S {\n  users$ = of(2);\n  #own = 2;\n}\nexport const items$ = of(3);\n"),
+            ),
+            ("lib.sh", Some("do-thing() {\n  echo 2\n}\n")),
+            ("a.kt", Some("class A {\n    fun `is open`() {\n        f(2)\n    }\n}\n")),
+        ],
+        expected: &[
+            ("a.kt", &["class A > fun `is open`"], &["b.kt:2 fun g"]),
+            ("a.rb", &["class A > def valid?"], &["b.rb:2 def go"]),
+            (
+                "a.ts",
+                &["class S > field #own", "class S > field users$", "const items$"],
+                &["b.ts:1 ", "b.ts:3 function go"],
+            ),
+            ("lib.sh", &["function do-thing"], &["b.sh:1 "]),
+        ],
+    },
+    Case {
+        name: "files with a field, a method or a wrapper of the same name",
+        before: &[
+            ("a.ts", "export function total(x) {\n  return 1;\n}\n"),
+            (
+                "b.ts",
+                "import { total } from './a';\ninterface Row { total: number }\nfunction f(r: Row) {\n  return total(r);\n}\nfunction g(r: Row) {\n  \
+                 return r.total;\n}\n",
+            ),
+            (
+                "c.ts",
+                "import * as a from './a';\nexport function total(x) {\n  return a.total(x);\n}\nconst y = total(1);\n",
+            ),
+            ("a.py", "def total(x):\n    return 1\n"),
+            ("b.py", "from a import total\nclass Row:\n    total: int\n\ndef f(r):\n    return total(r)\n"),
+            (
+                "c.py",
+                "try:\n    from a import total\nexcept ImportError:\n    def total(x):\n        return 0\n",
+            ),
+            ("d.rs", "pub fn total() -> u8 {\n    1\n}\n"),
+            (
+                "e.rs",
+                "mod tests {\n    fn total() {}\n    fn f() {\n        total();\n    }\n}\nfn g() {\n    total();\n}\nimpl X {\n    fn total(&self) {}\n}\n",
+            ),
+            (
+                "Own.java",
+                "class Own {\n  int sum() { return 1; }\n  int g() { return sum() + this.sum(); }\n}\n",
+            ),
+            ("Sum.java", "class Sum {\n  int sum() { return 1; }\n}\n"),
+            (
+                "Other.java",
+                "class Other {\n  int sum() { return sums.sum(); }\n}\nclass None extends Sum {\n  int h() { return sum(); }\n}\n",
+            ),
+            ("store.js", "export class Store {\n  save(x) {\n    return 1;\n  }\n}\n"),
+            (
+                "service.js",
+                "class Service {\n  save(x) {\n    return this.store.save(x);\n  }\n  other() {\n    return this.save(1);\n  }\n}\n",
+            ),
+            ("node.js", "class Node extends Store {\n  save(x) {\n    return super.save(x);\n  }\n}\n"),
+            ("client.py", "class Client:\n    def fetch(self):\n        return self.next.fetch()\n"),
+            (
+                "cli.py",
+                "def fetch(client):\n    return client.fetch()\n\ndef main(client):\n    fetch(client)\n",
+            ),
+        ],
+        after: &[
+            ("a.ts", Some("export function total(x) {\n  return 2;\n}\n")),
+            ("a.py", Some("def total(x):\n    return 2\n")),
+            ("d.rs", Some("pub fn total() -> u8 {\n    2\n}\n")),
+            ("Sum.java", Some("class Sum {\n  int sum() { return 2; }\n}\n")),
+            ("store.js", Some("export class Store {\n  save(x) {\n    return 2;\n  }\n}\n")),
+            (
+                "client.py",
+                Some("class Client:\n    def fetch(self):\n        return 1 + self.next.fetch()\n"),
+            ),
+        ],
+        expected: &[
+            (
+                "Sum.java",
+                &["class Sum > method sum"],
+                &["Other.java:2 class Other > method sum", "Other.java:5 class None > method h"],
+            ),
+            ("a.py", &["def total"], &["b.py:1 ", "b.py:6 def f", "c.py:2 "]),
+            ("a.ts", &["function total"], &["b.ts:1 ", "b.ts:4 function f", "c.ts:3 function total"]),
+            ("client.py", &["class Client > def fetch"], &["cli.py:2 def fetch"]),
+            ("d.rs", &["fn total"], &["e.rs:8 fn g"]),
+            (
+                "store.js",
+                &["class Store > method save"],
+                &["node.js:3 class Node > method save", "service.js:3 class Service > method save"],
+            ),
+        ],
+    },
+    Case {
+        name: "labels, which are uses of fields only",
+        before: &[
+            ("a.rs", "pub struct Config {\n    pub retries: u32,\n}\npub fn total() -> u8 {\n    1\n}\n"),
+            (
+                "b.rs",
+                "fn literal() {\n    Config { retries: 3 }\n}\nfn short(retries: u32) {\n    Config { retries }\n}\nfn pattern(c: Config) {\n    let \
+                 Config { retries, .. } = c;\n}\nfn others<'total>(total: u8) {\n    Row { total: 1 };\n    Row { total };\n    let Row { total } = r;\n    \
+                 'total: loop { break 'total; }\n    struct Row { total: u8 }\n}\nfn local(retries: u8) {\n    f(retries)\n}\n",
+            ),
+            ("a.py", "class Config:\n    retries: int\n\ndef total():\n    return 1\n"),
+            (
+                "b.py",
+                "def f():\n    return Config(retries=3)\ndef g(x):\n    match x:\n        case Config(retries=3, total=2): pass\ndef h(retries):\n    \
+                 f(retries)\n",
+            ),
+            (
+                "a.ts",
+                "export interface Config {\n  retries: number;\n}\nexport function total() {\n  return 1;\n}\n",
+            ),
+            (
+                "b.tsx",
+                "const literal = () => ({ retries: 3 });\nfunction pattern({ retries }: Config) {\n  return retries;\n}\nfunction short(retries) {\n  \
+                 return { retries };\n}\nconst element = () => <C retries={3} />;\nfunction others({ total }, x: { total: number }) {\n  return <C \
+                 total={{ total: total }} />;\n}\n",
+            ),
+            (
+                "a.go",
+                "package a\n\ntype Config struct {\n\tRetries int\n}\n\nfunc Total() int {\n\treturn 1\n}\n",
+            ),
+            ("b.go", "package a\n\nvar c = Config{Retries: 3}\nvar d = Row{Total: 3}\n"),
+            ("a.h", "struct ops {\n  int retries;\n};\nint total(int x) {\n  return 1;\n}\n"),
+            ("b.c", "struct ops o = {\n  .retries = 3,\n};\nstruct row r = {\n  .total = 3,\n};\n"),
+            ("a.kt", "class Config {\n    var retries = 1\n}\nfun total(): Int {\n    return 1\n}\n"),
+            (
+                "b.kt",
+                "fun f() {\n    Config(retries = 3)\n}\nfun g() {\n    Row(total = 3)\n}\nfun h(total: Int) {\n    val total = a.total()\n}\n",
+            ),
+            ("a.swift", "struct Config {\n    var retries: Int\n}\nfunc total() -> Int {\n    return 1\n}\n"),
+            ("b.swift", "func f() {\n    Config(retries: 3)\n}\nfunc g() {\n    Row(total: 3)\n}\n"),
+            ("a.cs", "class Config {\n  int Retries { get; set; }\n  int Total() { return 1; }\n}\n"),
+            (
+                "b.cs",
+                "class B {\n  void F() { G(new Config { Retries = 3 }); }\n  void G() { H(Total: 1); }\n}\n",
+            ),
+            ("a.php", "<?php\nclass Config {\n  public $retries = 1;\n}\nfunction total() { return 1; }\n"),
+            (
+                "b.php",
+                "<?php\nfunction f() { return Config::$retries; }\nfunction g() { $retries = 1; return h(total: $retries); }\nfunction i() { return new \
+                 Config(retries: 3); }\n",
+            ),
+        ],
+        after: &[
+            (
+                "a.rs",
+                Some("pub struct Config {\n    pub retries: u64,\n}\npub fn total() -> u8 {\n    2\n}\n"),
+            ),
+            ("a.py", Some("class Config:\n    retries: float\n\ndef total():\n    return 2\n")),
+            (
+                "a.ts",
+                Some(
+                    "export interface Config {\n  retries: string;\n}\nexport function total() {\n  return 2;\n}\n",
+                ),
+            ),
+            (
+                "a.go",
+                Some(
+                    "package a\n\ntype Config struct {\n\tRetries int64\n}\n\nfunc Total() int {\n\treturn 2\n}\n",
+                ),
+            ),
+            ("a.h", Some("struct ops {\n  long retries;\n};\nint total(int x) {\n  return 2;\n}\n")),
+            ("a.kt", Some("class Config {\n    var retries = 2\n}\nfun total(): Int {\n    return 2\n}\n")),
+            (
+                "a.swift",
+                Some("struct Config {\n    var retries: Int64\n}\nfunc total() -> Int {\n    return 2\n}\n"),
+            ),
+            ("a.cs", Some("class Config {\n  long Retries { get; set; }\n  int Total() { return 2; }\n}\n")),
+            (
+                "a.php",
+                Some("<?php\nclass Config {\n  public $retries = 2;\n}\nfunction total() { return 2; }\n"),
+            ),
+        ],
+        expected: &[
+            (
+                "a.cs",
+                &["class Config > method Total", "class Config > property Retries"],
+                &["b.cs:2 class B > method F"],
+            ),
+            ("a.go", &["func Total", "type Config > field Retries"], &["b.go:3 var c"]),
+            ("a.h", &["function total", "struct ops > retries"], &["b.c:2 o"]),
+            ("a.kt", &["class Config > val retries", "fun total"], &["b.kt:2 fun f", "b.kt:8 fun h"]),
+            (
+                "a.php",
+                &["class Config > $retries", "function total"],
+                &["b.php:2 function f", "b.php:4 function i"],
+            ),
+            ("a.py", &["class Config > retries", "def total"], &["b.py:2 def f", "b.py:5 def g"]),
+            (
+                "a.rs",
+                &["fn total", "struct Config > field retries"],
+                &["b.rs:2 fn literal", "b.rs:5 fn short", "b.rs:8 fn pattern"],
+            ),
+            ("a.swift", &["func total", "struct Config > retries"], &["b.swift:2 func f"]),
+            (
+                "a.ts",
+                &["function total", "interface Config > field retries"],
+                &[
+                    "b.tsx:1 const literal",
+                    "b.tsx:2 function pattern",
+                    "b.tsx:6 function short",
+                    "b.tsx:8 const element",
+                ],
+            ),
+        ],
+    },
+    Case {
+        name: "another name for a symbol",
+        before: &[
+            ("a.js", "function total(x) {\n  return 1;\n}\nmodule.exports = total;\n"),
+            ("b.js", "const total = require('./a').total;\ntotal(2);\n"),
+            ("f.js", "const total = require('total');\ntotal(1);\n"),
+            ("c.js", "const total = require('./a');\nfunction f() {\n  return total(2);\n}\n"),
+            ("d.js", "exports.total = require('./a').total;\n"),
+            ("e.js", "const total = sum(1);\nfunction f() {\n  return total;\n}\n"),
+            ("a.py", "def total(x):\n    return 1\n"),
+            ("b.py", "import a\ntotal = a.total\nx = total(1)\n"),
+            ("a.go", "package a\n\nfunc Total() int {\n\treturn 1\n}\n"),
+            ("b.go", "package b\n\nvar Total = a.Total\n"),
+        ],
+        after: &[
+            ("a.js", Some("function total(x) {\n  return 2;\n}\nmodule.exports = total;\n")),
+            ("a.py", Some("def total(x):\n    return 2\n")),
+            ("a.go", Some("package a\n\nfunc Total() int {\n\treturn 2\n}\n")),
+        ],
+        expected: &[
+            ("a.go", &["func Total"], &["b.go:3 var Total"]),
+            (
+                "a.js",
+                &["function total"],
+                &[
+                    "a.js:4 ",
+                    "b.js:1 const total",
+                    "b.js:2 ",
+                    "c.js:1 const total",
+                    "c.js:3 function f",
+                    "d.js:1 exports.total",
+                ],
+            ),
+            ("a.py", &["def total"], &["b.py:2 total", "b.py:3 x"]),
+        ],
+    },
 ];
 
 #[test]

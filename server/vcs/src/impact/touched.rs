@@ -1,6 +1,6 @@
 //! The symbols of a file that contain its changed lines.
 
-use std::{collections::BTreeMap, iter, ops::Range, path::Path};
+use std::{collections::BTreeMap, iter, ops::Range};
 
 use tabellion_syntax::{
     Language, Symbol, SymbolKind, parse, symbols,
@@ -19,10 +19,19 @@ pub(super) const MAX_PARSED_BYTES: u64 = 1024 * 1024;
 /// The symbols of a file that contain its changed lines.
 #[derive(Debug, Default)]
 pub(super) struct Touched {
-    /// By their path, such as `impl Foo > fn bar`: the name and the kind.
-    symbols: BTreeMap<String, (String, SymbolKind)>,
+    /// By their path, such as `impl Foo > fn bar`.
+    symbols: BTreeMap<String, TouchedSymbol>,
     /// The languages in which its symbols can be used.
     family: Option<Family>,
+}
+
+/// A symbol that contains changed lines.
+#[derive(Debug)]
+pub(super) struct TouchedSymbol {
+    pub(super) name: String,
+    pub(super) kind: SymbolKind,
+    /// True if it is a part of a type.
+    pub(super) is_member: bool,
 }
 
 impl Touched {
@@ -60,16 +69,24 @@ impl Touched {
             let Some(Some(symbol)) = source.innermost.get(line) else {
                 continue;
             };
-            let symbol = &source.symbols[*symbol];
-            self.symbols.entry(symbol.path.clone()).or_insert_with(|| (symbol.name.clone(), symbol.kind));
+            self.insert(source, *symbol);
         }
     }
 
-    /// Returns the names to look for, each with its family of languages and its kind.
-    pub(super) fn names(&self) -> impl Iterator<Item = (Family, &str, SymbolKind)> {
+    fn insert(&mut self, source: &Source, index: usize) {
+        let symbol = &source.symbols[index];
+        self.symbols.entry(symbol.path.clone()).or_insert_with(|| TouchedSymbol {
+            name: symbol.name.clone(),
+            kind: symbol.kind,
+            is_member: source.is_member(index),
+        });
+    }
+
+    /// Returns the symbols to look for, with their family of languages.
+    pub(super) fn names(&self) -> impl Iterator<Item = (Family, &TouchedSymbol)> {
         let is_followed = |kind| !matches!(kind, SymbolKind::Impl | SymbolKind::Section);
-        let followed = self.symbols.values().filter(move |(_, kind)| is_followed(*kind));
-        followed.filter_map(|(name, kind)| Some((self.family?, name.as_str(), *kind)))
+        let followed = self.symbols.values().filter(move |symbol| is_followed(symbol.kind));
+        followed.filter_map(|symbol| Some((self.family?, symbol)))
     }
 
     /// Returns the symbols' paths.
@@ -99,15 +116,30 @@ pub(super) struct Source {
     pub(super) text: String,
     pub(super) tree: Tree,
     pub(super) symbols: Vec<Symbol>,
+    /// For each symbol, the index of the one around it.
+    pub(super) outer: Vec<Option<usize>>,
     /// For each line, from 0, the index of the innermost symbol that contains it or an attribute of which is on it; `None` for blank lines too.
     pub(super) innermost: Vec<Option<usize>>,
 }
 
 impl Source {
-    /// Parses a file and finds its symbols; `None` if parsing takes too long.
-    pub(super) fn parse(language: Language, text: String) -> Option<Self> {
+    /// Parses a file and finds its symbols; `None` if it has no program, or parsing takes too long.
+    pub(super) fn parse(path: &str, bytes: Vec<u8>) -> Option<Self> {
+        if is_binary(&bytes) {
+            return None;
+        }
+        let text = String::from_utf8(bytes).ok()?;
+        let language = Language::of_path(path)?;
         let tree = parse(language, &text)?;
         let symbols = symbols(language, &tree, &text);
+        let mut outer: Vec<Option<usize>> = vec![];
+        for index in 0..symbols.len() {
+            let bytes = &symbols[index].bytes;
+            let mut around = iter::successors(index.checked_sub(1), |before| outer[*before]);
+            let around =
+                around.find(|at| symbols[*at].bytes.end >= bytes.end && symbols[*at].bytes != *bytes);
+            outer.push(around);
+        }
         let lines: Vec<&str> = text.lines().collect();
         let mut innermost = vec![None; lines.len()];
         let is_comment = |line: usize| {
@@ -136,15 +168,47 @@ impl Source {
                 *symbol = None;
             }
         }
-        Some(Self { language, text, tree, symbols, innermost })
+        Some(Self { language, text, tree, symbols, outer, innermost })
     }
+
+    /// Returns the innermost symbol that contains a byte.
+    pub(super) fn around(&self, at: usize) -> Option<usize> {
+        let before = self.symbols.partition_point(|symbol| symbol.bytes.start <= at);
+        let mut around = iter::successors(before.checked_sub(1), |index| self.outer[*index]);
+        around.find(|index| self.symbols[*index].bytes.end > at)
+    }
+
+    /// Returns the innermost function among a symbol and those around it.
+    pub(super) fn function(&self, symbol: Option<usize>) -> Option<usize> {
+        iter::successors(symbol, |index| self.outer[*index]).find(|index| is_code(&self.symbols[*index]))
+    }
+
+    /// Returns true if a symbol is a part of a type or value, not an item of a module.
+    pub(super) fn is_member(&self, index: usize) -> bool {
+        let symbol = &self.symbols[index];
+        let is_constant = symbol.kind == SymbolKind::Constant;
+        let is_inside = self.outer[index].is_some_and(|outer| match self.symbols[outer].kind {
+            SymbolKind::Module => false,
+            SymbolKind::Enum => !is_constant,
+            SymbolKind::Function | SymbolKind::Method => is_constant,
+            _ => true,
+        });
+        // `A.prototype.total = function …`, `int A::total() { … }`
+        let owner = symbol.path.strip_suffix(&symbol.name).filter(|owner| owner.ends_with(['.', ':']));
+        let is_qualified = owner.is_some_and(|owner| !owner.ends_with("exports."));
+        symbol.kind == SymbolKind::Method || is_inside || is_qualified
+    }
+}
+
+pub(super) fn is_code(symbol: &Symbol) -> bool {
+    matches!(symbol.kind, SymbolKind::Function | SymbolKind::Method)
 }
 
 /// Returns the source at `path`; `None` if it is in no known language, too large or binary.
 fn source(repository: &GitRepository, path: &str, file: &TreeFile) -> Result<Option<Source>, VcsError> {
-    let Some(language) = Language::of_path(Path::new(path)) else {
+    if Language::of_path(path).is_none() {
         return Ok(None);
-    };
+    }
     let damaged = |error: gix::Error| VcsError::Damaged {
         path: repository.path().to_owned(),
         what: "a file",
@@ -155,13 +219,5 @@ fn source(repository: &GitRepository, path: &str, file: &TreeFile) -> Result<Opt
         return Ok(None);
     }
     let bytes = repository.git.find_blob(file.id).map_err(damaged)?.take_data();
-    Ok(source_of(language, bytes))
-}
-
-/// Parses bytes as a source; `None` if they are not text, or parsing takes too long.
-pub(super) fn source_of(language: Language, bytes: Vec<u8>) -> Option<Source> {
-    if is_binary(&bytes) {
-        return None;
-    }
-    Source::parse(language, String::from_utf8(bytes).ok()?)
+    Ok(Source::parse(path, bytes))
 }

@@ -1,16 +1,13 @@
 //! Uses of symbols: names in a tree's source files.
 
-use std::{
-    collections::{BTreeSet, HashMap, HashSet},
-    path::Path,
-};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
-use tabellion_syntax::{Language, Symbol, SymbolKind};
+use tabellion_syntax::{Language, SymbolKind};
 
 use super::dependent::{Dependent, MAX_DEPENDENTS};
 use super::{
-    mentions::{Mention, mentions, words},
-    touched::{Family, MAX_PARSED_BYTES, Touched, source_of},
+    mentions::{Mention, Owner, mentions, words},
+    touched::{Family, MAX_PARSED_BYTES, Source, Touched, is_code},
 };
 use crate::{
     blobs::Submodules, compare::FileChange, error::VcsError, repository::GitRepository, revision::Revision,
@@ -25,22 +22,29 @@ const MAX_SCANNED_BYTES: u64 = 1024 * 1024 * 1024;
 /// Upper bound of the files that are parsed to find the symbols around uses.
 const MAX_PARSED_FILES: usize = 5000;
 
-/// A name, and the languages in which it is a symbol.
-type Name = (Family, String);
-
 /// The uses of the names that changes of some files touched.
 pub(super) struct Uses {
-    /// For each name, the files whose change touched it.
-    wanted: HashMap<Name, Vec<usize>>,
-    /// The names of methods among them.
-    methods: HashSet<Name>,
-    /// For each name, the files that define it.
-    defining: HashMap<Name, HashSet<String>>,
-    /// The uses of each name.
-    found: HashMap<Name, BTreeSet<Dependent>>,
+    wanted: HashMap<Family, HashMap<String, Wanted>>,
+    /// A word of each name, by which files are chosen.
+    words: HashMap<Family, HashSet<Vec<u8>>>,
     /// Paths of the files.
     files: Vec<String>,
     pub(super) skipped: u64,
+}
+
+/// A name to look for.
+#[derive(Debug, Default)]
+struct Wanted {
+    /// The files whose change touched it.
+    files: Vec<usize>,
+    /// True if it is the name of a method.
+    is_method: bool,
+    /// True if it is the name of a field, to which labels can refer.
+    is_field: bool,
+    /// The files that define it.
+    defining: HashSet<String>,
+    /// Its uses.
+    found: BTreeSet<Dependent>,
 }
 
 /// The dependents of a file.
@@ -55,24 +59,26 @@ pub(super) struct Dependents {
 impl Uses {
     /// Prepares the search for uses of the symbols that each file has touched.
     pub(super) fn new(changes: &[&FileChange], touched: &[Touched]) -> Self {
-        let mut wanted: HashMap<Name, Vec<usize>> = HashMap::new();
-        let mut methods = HashSet::new();
+        let mut wanted: HashMap<Family, HashMap<String, Wanted>> = HashMap::new();
+        let mut chosen: HashMap<Family, HashSet<Vec<u8>>> = HashMap::new();
         for (file, touched) in touched.iter().enumerate() {
-            for (family, name, kind) in touched.names() {
-                if kind == SymbolKind::Method {
-                    methods.insert((family, name.to_owned()));
+            for (family, symbol) in touched.names() {
+                let name = wanted.entry(family).or_default().entry(symbol.name.clone()).or_default();
+                let is_field = symbol.kind == SymbolKind::Constant;
+                name.is_method |= symbol.is_member && !is_field;
+                // A key of a literal in Go can be a constant.
+                name.is_field |= is_field && (symbol.is_member || family == Family::from(Language::Go));
+                if name.files.last() != Some(&file) {
+                    name.files.push(file);
                 }
-                let files = wanted.entry((family, name.to_owned())).or_default();
-                if files.last() != Some(&file) {
-                    files.push(file);
-                }
+                let word =
+                    words(symbol.name.as_bytes()).map(|(_, word)| word.to_owned()).max_by_key(Vec::len);
+                chosen.entry(family).or_default().extend(word);
             }
         }
         Self {
             wanted,
-            methods,
-            defining: HashMap::new(),
-            found: HashMap::new(),
+            words: chosen,
             files: changes.iter().map(|change| change.path.clone()).collect(),
             skipped: 0,
         }
@@ -92,7 +98,10 @@ impl Uses {
         let mut blobs = repository.blobs(target, Submodules::Skip, cancelled)?;
         while let Some(blob) = blobs.next() {
             let blob = blob?;
-            let Some(language) = Language::of_path(Path::new(&blob.path)) else {
+            let Some((family, chosen)) = Language::of_path(&blob.path)
+                .map(Family::from)
+                .and_then(|family| Some((family, self.words.get(&family)?)))
+            else {
                 continue;
             };
             if blob.size > MAX_PARSED_BYTES || scanned > MAX_SCANNED_BYTES || parsed > MAX_PARSED_FILES {
@@ -101,63 +110,64 @@ impl Uses {
             }
             scanned += blob.size;
             let bytes = blobs.read(&blob)?;
-            if words(&bytes).any(|(_, word)| self.is_wanted(language.into(), word)) {
+            if words(&bytes).any(|(_, word)| chosen.contains(word)) {
                 parsed += 1;
-                self.file(&blob.path, language, bytes);
+                self.file(&blob.path, family, bytes);
             }
         }
         Ok(())
     }
 
-    fn is_wanted(&self, family: Family, word: &[u8]) -> bool {
-        std::str::from_utf8(word).is_ok_and(|word| self.wanted.contains_key(&(family, word.to_owned())))
-    }
-
     /// Records the uses and definitions in a file.
-    fn file(&mut self, path: &str, language: Language, bytes: Vec<u8>) {
-        let Some(source) = source_of(language, bytes) else {
+    fn file(&mut self, path: &str, family: Family, bytes: Vec<u8>) {
+        let Some((source, wanted)) = Source::parse(path, bytes).zip(self.wanted.get_mut(&family)) else {
             return;
         };
-        let family = Family::from(language);
-        let is_wanted = |name: &str| self.wanted.contains_key(&(family, name.to_owned()));
-        // The first occurrence of a name in its definition is not a use.
-        let mut definitions = HashSet::new();
-        for symbol in source.symbols.iter().filter(|symbol| is_wanted(&symbol.name)) {
-            // Many types have fields of one name.
-            if symbol.has_body || symbol.kind != SymbolKind::Constant {
-                let defining = self.defining.entry((family, symbol.name.clone())).or_default();
-                defining.insert(path.to_owned());
-            }
-            let text = &source.text.as_bytes()[symbol.bytes.clone()];
-            let first = words(text).find(|(_, word)| *word == symbol.name.as_bytes());
-            definitions.extend(first.map(|(at, _)| symbol.bytes.start + at));
-        }
-        let is_changed = |file: &usize| self.files[*file] == path;
-        let owns = |name: &str, is_member: bool| {
-            let wanted = (family, name.to_owned());
-            // The method of a value is one of the file's rather than a function of another file.
-            let takes_methods = is_member && !self.methods.contains(&wanted);
-            let defines = |symbol: &Symbol| {
-                // A prototype is defined elsewhere, a field without a value here.
-                let is_here = symbol.has_body || symbol.kind == SymbolKind::Constant;
-                let is_named = symbol.name == name && is_here;
-                is_named && (takes_methods || symbol.kind != SymbolKind::Method)
-            };
-            let changed = self.wanted.get(&wanted);
-            source.symbols.iter().any(defines) && !changed.is_some_and(|files| files.iter().any(is_changed))
-        };
-        let mut last: HashSet<(Option<usize>, String)> = HashSet::new();
-        for Mention { name, at, line, is_member } in mentions(&source, is_wanted) {
-            let inside = source.innermost.get(line - 1).copied().flatten();
-            let symbol = inside.map(|index| &source.symbols[index]);
-            // A symbol's use of itself is not a dependent, and in a file that defines the name, it refers to that definition.
-            let is_itself = symbol.is_some_and(|symbol| symbol.name == name) || owns(&name, is_member);
-            if definitions.contains(&at) || is_itself || !last.insert((inside, name.clone())) {
+        let mentions = mentions(&source, |name| wanted.get(name).map(|name| name.is_field));
+        // The definitions of the names here, and those among them that refer to the wanted ones.
+        let mut definitions = vec![];
+        let mut referring = HashSet::new();
+        let files = &self.files;
+        let is_changed = |name: &Wanted| name.files.iter().any(|file| files[*file] == path);
+        for (index, symbol) in source.symbols.iter().enumerate() {
+            let Some(name) = wanted.get_mut(&symbol.name) else { continue };
+            if is_alias(&source, index) {
+                referring.insert(index);
                 continue;
             }
-            self.found.entry((family, name)).or_default().insert(Dependent {
+            // Many types have fields of one name.
+            if symbol.has_body || symbol.kind != SymbolKind::Constant {
+                name.defining.insert(path.to_owned());
+            }
+            // A prototype is defined elsewhere, a field without a value here.
+            if symbol.has_body || symbol.kind == SymbolKind::Constant {
+                definitions.push(index);
+            }
+        }
+        let mut last: HashSet<(Option<usize>, String)> = HashSet::new();
+        for mention in mentions {
+            let Mention { name, line, owner, defines, .. } = &mention;
+            let Some(wanted) = wanted.get_mut(name) else { continue };
+            let inside = source.innermost.get(line - 1).copied().flatten();
+            let symbol = inside.map(|index| &source.symbols[index]);
+            let is_changed = is_changed(wanted);
+            // A symbol's use of itself is not a dependent.
+            let is_itself = symbol.is_some_and(|symbol| symbol.name == *name)
+                && !inside.is_some_and(|index| referring.contains(&index))
+                && (is_changed || matches!(owner, Owner::Scope | Owner::Itself));
+            // In a file that defines the name, it refers to that definition.
+            let is_own = || {
+                let mut own = definitions.iter().filter(|index| source.symbols[**index].name == *name);
+                own.any(|index| owns(&source, *index, &mention, wanted.is_method))
+            };
+            let is_definition = defines.is_some_and(|index| !referring.contains(&index));
+            if is_definition || is_itself || (!is_changed && is_own()) || !last.insert((inside, name.clone()))
+            {
+                continue;
+            }
+            wanted.found.insert(Dependent {
                 path: path.to_owned(),
-                line,
+                line: *line,
                 symbol: symbol.map_or(String::new(), |symbol| symbol.path.clone()),
             });
         }
@@ -166,14 +176,10 @@ impl Uses {
     /// Returns the dependents of each file.
     pub(super) fn into_dependents(self) -> Vec<Dependents> {
         let mut of_files: Vec<BTreeSet<&Dependent>> = vec![BTreeSet::new(); self.files.len()];
-        for (name, files) in &self.wanted {
-            let is_ambiguous =
-                self.defining.get(name).is_some_and(|defining| defining.len() > MAX_DEFINING_FILES);
-            let Some(found) = self.found.get(name).filter(|_| !is_ambiguous) else {
-                continue;
-            };
-            for file in files {
-                of_files[*file].extend(found);
+        let wanted = self.wanted.values().flat_map(HashMap::values);
+        for name in wanted.filter(|name| name.defining.len() <= MAX_DEFINING_FILES) {
+            for file in &name.files {
+                of_files[*file].extend(&name.found);
             }
         }
         let dependents = of_files.into_iter().map(|all| Dependents {
@@ -182,4 +188,34 @@ impl Uses {
         });
         dependents.collect()
     }
+}
+
+/// Returns true if a mention of a symbol's name in its file refers to the symbol, rather than to a changed one of another file.
+fn owns(source: &Source, index: usize, mention: &Mention, is_method: bool) -> bool {
+    let (symbol, is_member) = (&source.symbols[index], source.is_member(index));
+    match mention.owner {
+        Owner::Itself => true,
+        Owner::Import => false,
+        // A method of a value is one of the file's rather than a function of another file, and a field is not called.
+        Owner::Other => is_member && if is_code(symbol) { !is_method } else { !mention.is_called },
+        Owner::Scope => {
+            let has_implicit_self = ["java", "kotlin", "csharp", "cpp", "swift", "ruby"];
+            let scope = source.outer[index].map(|outer| &source.symbols[outer].bytes);
+            (!is_member || has_implicit_self.contains(&source.language.name()))
+                && scope.is_none_or(|scope| scope.contains(&mention.at))
+        }
+    }
+}
+
+/// Returns true if an item only repeats the name of a different one: `const total = require("./a").total`, `Total = a.Total`.
+fn is_alias(source: &Source, index: usize) -> bool {
+    let symbol = &source.symbols[index];
+    let Some((_, value)) = source.text[symbol.bytes.clone()].split_once('=') else {
+        return false;
+    };
+    let value = value.trim().trim_end_matches(';');
+    let is_same = value.strip_suffix(&symbol.name).is_some_and(|owner| owner.ends_with(['.', ':', '\\']));
+    let is_file = || ["require('.", "require(\"."].iter().any(|begin| value.starts_with(begin));
+    let is_other = is_same || is_file();
+    !is_code(symbol) && !source.is_member(index) && is_other
 }
