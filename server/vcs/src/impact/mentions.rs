@@ -143,6 +143,10 @@ const SHORTHANDS: &[&str] =
 /// Nodes whose names are those of methods, never of local variables.
 const CALLED: &[(&str, &str)] = &[("method_invocation", "name"), ("call", "method")];
 
+/// Ruby's methods that take a name of a method, wherever they are called.
+const SENDERS: &[&str] =
+    &["send", "public_send", "__send__", "try", "method", "instance_method", "respond_to?", "receive"];
+
 /// Nodes outside of which names that they bind are not known.
 const SCOPES: &[&str] = &[
     // Python
@@ -205,18 +209,18 @@ pub(super) fn mentions(source: &Source, is_field: impl Fn(&str) -> Option<bool>)
             "preproc_arg" => {
                 words(own.as_bytes()).map(|(at, word)| (at, &own[at..at + word.len()])).collect()
             }
-            _ => vec![(0, own.trim_start_matches(['$', '`']).trim_end_matches('`'))],
+            _ => vec![(0, own.trim_start_matches(['$', ':', '`']).trim_end_matches('`'))],
         };
         for (at, name) in names {
             let at = node.start_byte() + at;
-            if is_field(name).is_some() {
+            for name in spellings(name, path).filter(|name| is_field(name).is_some()) {
                 let owner = owner(text, at..node.end_byte(), path);
                 let function = source.function(source.around(at));
                 let begin = function.map_or(0, |function| source.symbols[function].bytes.start);
-                let (role, is_label) = (role(node, path, owner), is_label(node, path));
+                let (role, is_label) = (role(node, path, owner, text), is_label(node, path));
                 leaves.push(Leaf {
                     mention: Mention {
-                        name: name.to_owned(),
+                        name,
                         at,
                         line: node.start_position().row + 1,
                         owner,
@@ -282,6 +286,23 @@ pub(super) fn mentions(source: &Source, is_field: impl Fn(&str) -> Option<bool>)
     mentions.collect()
 }
 
+/// Returns the names that a name in a source can stand for.
+fn spellings(name: &str, path: &[Step<'_>]) -> impl Iterator<Item = String> {
+    let ending = match path {
+        // C#: `[Total]` is the class `TotalAttribute`.
+        [.., ("attribute", Some("name"))]
+        | [.., ("attribute", Some("name")), ("qualified_name", Some("name"))] => Some("Attribute"),
+        // Ruby: `a.total = 1` calls `total=`.
+        [
+            ..,
+            ("assignment" | "operator_assignment", Some("left")) | ("left_assignment_list", _),
+            ("call", Some("method")),
+        ] => Some("="),
+        _ => None,
+    };
+    [Some(name.to_owned()), ending.map(|ending| format!("{name}{ending}"))].into_iter().flatten()
+}
+
 /// Returns the owner that is written before a name.
 fn owner(text: &str, name: Range<usize>, path: &[Step<'_>]) -> Owner {
     if path.iter().any(|(kind, _)| kind.contains("import") || kind.contains("use_declaration")) {
@@ -318,6 +339,31 @@ fn is_label(node: Node<'_>, path: &[Step<'_>]) -> bool {
         })
 }
 
+/// Returns true if a symbol of Ruby is the name of a method: `before_action :total`, `a.send(:total)`, `a.map(&:total)`.
+fn is_sent(symbol: Node<'_>, text: &str) -> bool {
+    let mut around = iter::successors(symbol.parent(), Node::parent);
+    let parts = ["argument_list", "pair", "array", "symbol_array", "bare_symbol"];
+    let Some(call) = around.find(|node| !parts.contains(&node.kind())) else {
+        return false;
+    };
+    let method = |call: Node<'_>| call.child_by_field_name("method").map(|name| &text[name.byte_range()]);
+    match (call.kind(), method(call)) {
+        ("block_argument", _) => true,
+        ("call", Some(name)) if SENDERS.contains(&name) => true,
+        // A directive of a class, unless it names something new.
+        ("call", Some(name)) if call.child_by_field_name("receiver").is_none() => {
+            let defines = name.starts_with("has_") || ["belongs_to", "scope", "attribute"].contains(&name);
+            let outer = around.find(|node| match node.kind() {
+                "body_statement" => false,
+                "do_block" | "block" => node.parent().and_then(method) != Some("included"),
+                kind => kind != "call",
+            });
+            !defines && outer.is_some_and(|outer| ["class", "module"].contains(&outer.kind()))
+        }
+        _ => false,
+    }
+}
+
 /// Returns the scopes that bind each name, in order and without those inside of others: scopes of a tree are nested or apart.
 fn by_name<'l>(
     scopes: impl Iterator<Item = (&'l str, &'l Range<usize>)>,
@@ -334,7 +380,7 @@ fn by_name<'l>(
 }
 
 /// Returns the role of a name by its owner and the nodes around it, outermost first, each with the field that contains the next one.
-fn role(node: Node<'_>, path: &[Step<'_>], owner: Owner) -> Role {
+fn role(node: Node<'_>, path: &[Step<'_>], owner: Owner, text: &str) -> Role {
     let Some((kind, field)) = path.last() else {
         return Role::Use;
     };
@@ -347,7 +393,8 @@ fn role(node: Node<'_>, path: &[Step<'_>], owner: Owner) -> Role {
         // PHP's variables have a mark that tells them from everything else.
         ("variable_name", _) if owner == Owner::Scope => return Role::None,
         ("lifetime" | "label", _) => return Role::None,
-        (_, "private_property_identifier") => return Role::Called,
+        (_, "simple_symbol" | "string_content") if is_label || !is_sent(node, text) => return Role::None,
+        (_, "simple_symbol" | "string_content" | "private_property_identifier") => return Role::Called,
         ("shorthand_field_initializer", _) => {}
         (_, kind) if SHORTHANDS.contains(&kind) => {}
         _ if is_label => return Role::None,
@@ -405,8 +452,8 @@ fn walk<'t>(tree: &'t Tree, mut each: impl FnMut(Node<'t>, &[Step<'t>], Option<&
 /// Returns true if leaves of this kind contain names: not comments, nor parts of texts, nor arguments of commands.
 fn is_name(kind: &str, around: &str) -> bool {
     (kind.contains("identifier") && kind != "statement_identifier")
-        || matches!(kind, "name" | "constant" | "variable_name" | "preproc_arg")
-        || (kind == "word" && around == "command_name")
+        || matches!(kind, "name" | "constant" | "variable_name" | "preproc_arg" | "simple_symbol")
+        || matches!((around, kind), ("command_name", "word") | ("bare_symbol", "string_content"))
 }
 
 /// Returns the words of a text that can be names or parts of them, each with its position.

@@ -261,8 +261,11 @@ const CASES: &[Case] = &[
     Case {
         name: "names with marks",
         before: &[
-            ("a.rb", "class A\n  def valid?(x)\n    1\n  end\nend\n"),
-            ("b.rb", "def go(a)\n  a.valid?(1)\nend\n"),
+            ("a.rb", "class A\n  def valid?(x)\n    1\n  end\n  def name=(x)\n    @name = 1\n  end\nend\n"),
+            (
+                "b.rb",
+                "def go(a)\n  a.valid?(1)\nend\ndef set(a)\n  a.name = 1\nend\ndef get(a)\n  a.name\nend\n",
+            ),
             ("a.ts", "export class S {\n  users$ = of(1);\n  #own = 1;\n}\nexport const items$ = of(2);\n"),
             (
                 "b.ts",
@@ -274,7 +277,10 @@ const CASES: &[Case] = &[
             ("b.kt", "fun g(a: A) {\n    a.`is open`()\n}\n"),
         ],
         after: &[
-            ("a.rb", Some("class A\n  def valid?(x)\n    2\n  end\nend\n")),
+            (
+                "a.rb",
+                Some("class A\n  def valid?(x)\n    2\n  end\n  def name=(x)\n    @name = 2\n  end\nend\n"),
+            ),
             (
                 "a.ts",
                 Some("export class S {\n  users$ = of(2);\n  #own = 2;\n}\nexport const items$ = of(3);\n"),
@@ -284,7 +290,7 @@ const CASES: &[Case] = &[
         ],
         expected: &[
             ("a.kt", &["class A > fun `is open`"], &["b.kt:2 fun g"]),
-            ("a.rb", &["class A > def valid?"], &["b.rb:2 def go"]),
+            ("a.rb", &["class A > def name=", "class A > def valid?"], &["b.rb:2 def go", "b.rb:5 def set"]),
             (
                 "a.ts",
                 &["class S > field #own", "class S > field users$", "const items$"],
@@ -478,6 +484,51 @@ const CASES: &[Case] = &[
                     "b.tsx:6 function short",
                     "b.tsx:8 const element",
                 ],
+            ),
+        ],
+    },
+    Case {
+        name: "symbols of Ruby that name methods, and attributes of C#",
+        before: &[
+            ("a.rb", "module A\n  def total\n    1\n  end\nend\n"),
+            (
+                "b.rb",
+                "class B\n  before_action :total\n  attr_reader :x\n  rescue_from E, with: :total\n  has_many :total\n  test 'x' do\n    create(:total)\n  \
+                 end\n  def f(x)\n    x.map(&:total)\n  end\n  def g(x)\n    x.send(:total)\n  end\n  def h(x)\n    x[:total] + y(:total, total: 1)\n  \
+                 end\nend\n",
+            ),
+            ("c.rb", "module C\n  included do\n    after_save :go, only: %i[total]\n  end\nend\n"),
+            (
+                "a.cs",
+                "class AuthorizeAttribute {\n  AuthorizeAttribute(int x) { }\n}\nclass A { int GetAttribute() { return 1; } }\n",
+            ),
+            (
+                "b.cs",
+                "[Authorize(1)]\nclass B {\n  [Mvc.Authorize]\n  int F() { return x.Get() + x.Authorize(); }\n}\n",
+            ),
+        ],
+        after: &[
+            ("a.rb", Some("module A\n  def total\n    2\n  end\nend\n")),
+            (
+                "a.cs",
+                Some(
+                    "class AuthorizeAttribute {\n  AuthorizeAttribute(long x) { }\n}\nclass A { int GetAttribute() { return 2; } }\n",
+                ),
+            ),
+        ],
+        expected: &[
+            (
+                "a.cs",
+                &[
+                    "class A > method GetAttribute",
+                    "class AuthorizeAttribute > constructor AuthorizeAttribute",
+                ],
+                &["b.cs:1 class B", "b.cs:3 class B > method F"],
+            ),
+            (
+                "a.rb",
+                &["module A > def total"],
+                &["b.rb:2 class B", "b.rb:10 class B > def f", "b.rb:13 class B > def g", "c.rb:3 module C"],
             ),
         ],
     },

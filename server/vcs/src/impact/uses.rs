@@ -71,9 +71,12 @@ impl Uses {
                 if name.files.last() != Some(&file) {
                     name.files.push(file);
                 }
-                let word =
-                    words(symbol.name.as_bytes()).map(|(_, word)| word.to_owned()).max_by_key(Vec::len);
-                chosen.entry(family).or_default().extend(word);
+                // An attribute of C# is named without this ending.
+                let names = [Some(&*symbol.name), symbol.name.strip_suffix("Attribute")];
+                let words = names.iter().flatten().filter_map(|name| {
+                    words(name.as_bytes()).map(|(_, word)| word.to_owned()).max_by_key(Vec::len)
+                });
+                chosen.entry(family).or_default().extend(words);
             }
         }
         Self {
