@@ -533,6 +533,62 @@ const CASES: &[Case] = &[
         ],
     },
     Case {
+        name: "constructors, and parameters of them that are fields",
+        before: &[
+            ("a.py", "class Base:\n    def __init__(self):\n        pass\n"),
+            (
+                "b.py",
+                "from a import Base\nclass C(Base):\n    def __init__(self):\n        super().__init__()\ndef f():\n    return Base()\n",
+            ),
+            (
+                "a.ts",
+                "export class Base {\n  constructor(x: number) {}\n}\nclass Field {\n  constructor(private rate: number) {}\n}\n",
+            ),
+            ("b.ts", "function f() {\n  return new Base(1);\n}\nfunction g() {\n  return new Field(1);\n}\n"),
+            ("a.rb", "class Base\n  def initialize(x)\n    1\n  end\nend\n"),
+            ("b.rb", "def f\n  Base.new(1)\nend\n"),
+            ("a.php", "<?php\nclass Base {\n  function __construct($x) {}\n}\n"),
+            ("b.php", "<?php\nfunction f() { return new Base(1); }\n"),
+            ("a.swift", "class Base {\n  init(x: Int) {}\n}\n"),
+            ("b.swift", "func f() {\n  let b = Base(x: 1)\n}\n"),
+            ("a.kt", "class Base(val rate: Int)\nclass Second {\n    constructor(x: Int) {}\n}\n"),
+            ("b.kt", "fun f() {\n    Base(1)\n}\nfun g() {\n    Second(1)\n}\n"),
+        ],
+        after: &[
+            ("a.py", Some("class Base:\n    def __init__(self, x):\n        pass\n")),
+            (
+                "a.ts",
+                Some(
+                    "export class Base {\n  constructor(x: string) {}\n}\nclass Field {\n  constructor(private rate: string) {}\n}\n",
+                ),
+            ),
+            ("a.rb", Some("class Base\n  def initialize(x, y)\n    1\n  end\nend\n")),
+            ("a.php", Some("<?php\nclass Base {\n  function __construct($x, $y) {}\n}\n")),
+            ("a.swift", Some("class Base {\n  init(x: Int64) {}\n}\n")),
+            ("a.kt", Some("class Base(val rate: Long)\nclass Second {\n    constructor(x: Long) {}\n}\n")),
+        ],
+        expected: &[
+            (
+                "a.kt",
+                &["class Base", "class Base > val rate", "class Second > constructor"],
+                &["b.kt:2 fun f", "b.kt:5 fun g"],
+            ),
+            ("a.php", &["class Base > function __construct"], &["b.php:2 function f"]),
+            ("a.py", &["class Base > def __init__"], &["b.py:1 ", "b.py:2 class C", "b.py:6 def f"]),
+            ("a.rb", &["class Base > def initialize"], &["b.rb:2 def f"]),
+            ("a.swift", &["class Base > init"], &["b.swift:2 func f"]),
+            (
+                "a.ts",
+                &[
+                    "class Base > method constructor",
+                    "class Field > field rate",
+                    "class Field > method constructor",
+                ],
+                &["b.ts:2 function f", "b.ts:5 function g"],
+            ),
+        ],
+    },
+    Case {
         name: "another name for a symbol",
         before: &[
             ("a.js", "function total(x) {\n  return 1;\n}\nmodule.exports = total;\n"),

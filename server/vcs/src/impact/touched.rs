@@ -70,6 +70,10 @@ impl Touched {
                 continue;
             };
             self.insert(source, *symbol);
+            // A parameter that is a field belongs to the constructor, too.
+            if let Some(outer) = source.outer[*symbol].filter(|_| source.is_parameter(*symbol)) {
+                self.insert(source, outer);
+            }
         }
     }
 
@@ -115,6 +119,7 @@ pub(super) struct Source {
     pub(super) language: Language,
     pub(super) text: String,
     pub(super) tree: Tree,
+    /// Constructors have the names of their classes.
     pub(super) symbols: Vec<Symbol>,
     /// For each symbol, the index of the one around it.
     pub(super) outer: Vec<Option<usize>>,
@@ -131,13 +136,16 @@ impl Source {
         let text = String::from_utf8(bytes).ok()?;
         let language = Language::of_path(path)?;
         let tree = parse(language, &text)?;
-        let symbols = symbols(language, &tree, &text);
+        let mut symbols = symbols(language, &tree, &text);
         let mut outer: Vec<Option<usize>> = vec![];
         for index in 0..symbols.len() {
             let bytes = &symbols[index].bytes;
             let mut around = iter::successors(index.checked_sub(1), |before| outer[*before]);
             let around =
                 around.find(|at| symbols[*at].bytes.end >= bytes.end && symbols[*at].bytes != *bytes);
+            if let Some(class) = around.filter(|_| is_constructor(language, &symbols[index].name)) {
+                symbols[index].name = symbols[class].name.clone();
+            }
             outer.push(around);
         }
         let lines: Vec<&str> = text.lines().collect();
@@ -198,10 +206,29 @@ impl Source {
         let is_qualified = owner.is_some_and(|owner| !owner.ends_with("exports."));
         symbol.kind == SymbolKind::Method || is_inside || is_qualified
     }
+
+    /// Returns true if a symbol is a field that is a parameter of a constructor.
+    fn is_parameter(&self, index: usize) -> bool {
+        let bytes = &self.symbols[index].bytes;
+        let node = self.tree.root_node().descendant_for_byte_range(bytes.start, bytes.end);
+        node.is_some_and(|node| node.kind().ends_with("parameter"))
+    }
 }
 
 pub(super) fn is_code(symbol: &Symbol) -> bool {
     matches!(symbol.kind, SymbolKind::Function | SymbolKind::Method)
+}
+
+/// Returns true if a method with this name is called by the name of its class.
+fn is_constructor(language: Language, name: &str) -> bool {
+    match language.name() {
+        "python" => matches!(name, "__init__" | "__new__"),
+        "javascript" | "typescript" | "tsx" | "kotlin" => name == "constructor",
+        "ruby" => name == "initialize",
+        "php" => name == "__construct",
+        "swift" => name == "init",
+        _ => false,
+    }
 }
 
 /// Returns the source at `path`; `None` if it is in no known language, too large or binary.
