@@ -589,7 +589,7 @@ const CASES: &[Case] = &[
         ],
     },
     Case {
-        name: "another name for a symbol",
+        name: "another name for a symbol, and sources within pages",
         before: &[
             ("a.js", "function total(x) {\n  return 1;\n}\nmodule.exports = total;\n"),
             ("b.js", "const total = require('./a').total;\ntotal(2);\n"),
@@ -597,6 +597,23 @@ const CASES: &[Case] = &[
             ("c.js", "const total = require('./a');\nfunction f() {\n  return total(2);\n}\n"),
             ("d.js", "exports.total = require('./a').total;\n"),
             ("e.js", "const total = sum(1);\nfunction f() {\n  return total;\n}\n"),
+            (
+                "a.vue",
+                "<template>{{ x }}</template>\n<script setup lang=\"ts\">\nimport { total } from './a';\nconst x: number = total(1);\n</script>\n",
+            ),
+            (
+                "b.svelte",
+                "<script>\n  function f(total) {\n    return total;\n  }\n  function g() {\n    return total(1);\n  }\n</script>\n<p>total</p>\n",
+            ),
+            (
+                "c.html",
+                "<p>total</p><script type=\"text/template\">total</script>\n<script>total(1)</script>\n",
+            ),
+            (
+                "d.vue",
+                "<template>\n  é total\n</template>\n<script>\nexport function other() {\n  return 1;\n}\n</script>\n",
+            ),
+            ("other.ts", "import { other } from './d.vue';\n"),
             ("a.py", "def total(x):\n    return 1\n"),
             ("b.py", "import a\ntotal = a.total\nx = total(1)\n"),
             ("a.go", "package a\n\nfunc Total() int {\n\treturn 1\n}\n"),
@@ -604,6 +621,12 @@ const CASES: &[Case] = &[
         ],
         after: &[
             ("a.js", Some("function total(x) {\n  return 2;\n}\nmodule.exports = total;\n")),
+            (
+                "d.vue",
+                Some(
+                    "<template>\n  é total\n</template>\n<script>\nexport function other() {\n  return 2;\n}\n</script>\n",
+                ),
+            ),
             ("a.py", Some("def total(x):\n    return 2\n")),
             ("a.go", Some("package a\n\nfunc Total() int {\n\treturn 2\n}\n")),
         ],
@@ -614,14 +637,19 @@ const CASES: &[Case] = &[
                 &["function total"],
                 &[
                     "a.js:4 ",
+                    "a.vue:3 ",
+                    "a.vue:4 const x",
                     "b.js:1 const total",
                     "b.js:2 ",
+                    "b.svelte:6 function g",
+                    "c.html:2 ",
                     "c.js:1 const total",
                     "c.js:3 function f",
                     "d.js:1 exports.total",
                 ],
             ),
             ("a.py", &["def total"], &["b.py:2 total", "b.py:3 x"]),
+            ("d.vue", &["function other"], &["other.ts:1 "]),
         ],
     },
 ];

@@ -101,9 +101,8 @@ impl Uses {
         let mut blobs = repository.blobs(target, Submodules::Skip, cancelled)?;
         while let Some(blob) = blobs.next() {
             let blob = blob?;
-            let Some((family, chosen)) = Language::of_path(&blob.path)
-                .map(Family::from)
-                .and_then(|family| Some((family, self.words.get(&family)?)))
+            let Some((family, chosen)) =
+                Family::of_path(&blob.path).and_then(|family| Some((family, self.words.get(&family)?)))
             else {
                 continue;
             };
