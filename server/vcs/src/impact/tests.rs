@@ -652,6 +652,62 @@ const CASES: &[Case] = &[
             ("d.vue", &["function other"], &["other.ts:1 "]),
         ],
     },
+    Case {
+        name: "definitions of what another type declares",
+        before: &[
+            ("a.rs", "pub trait Shape {\n    fn area(&self) -> u8;\n    fn twice(&self) -> u8 { 1 }\n}\n"),
+            (
+                "b.rs",
+                "impl Shape for X {\n    fn area(&self) -> u8 { 1 }\n    fn twice(&self) -> u8 { 1 }\n}\nimpl X {\n    fn area(&self) {}\n}\n",
+            ),
+            (
+                "c.rs",
+                "impl Shape for Y {\n    fn area(&self) -> u8 { 1 }\n}\nimpl Shape for Z {\n    fn area(&self) -> u8 { 1 }\n}\n",
+            ),
+            ("d.rs", "impl Shape for Q {\n    fn area(&self) -> u8 { 1 }\n}\n"),
+            ("e.rs", "fn f(p: &dyn Shape) -> u8 {\n    p.area()\n}\n"),
+            ("Shape.java", "interface Shape {\n  int area();\n}\n"),
+            ("X.java", "class X\n  implements Shape {\n  @Override\n  public int area() { return 1; }\n}\n"),
+            ("Y.java", "// Shape\nclass Y {\n  int area() { return 1; }\n}\n"),
+            ("a.ts", "interface Form {\n  area: number;\n  size(): number;\n}\n"),
+            ("b.ts", "class X implements Form {\n  area = 1;\n  size() { return 1; }\n}\n"),
+            ("a.swift", "protocol Shape {\n  func area() -> Int\n}\n"),
+            ("b.swift", "extension X: Shape {\n  func area() -> Int { return 1 }\n}\n"),
+            ("a.cs", "interface IShape {\n  int Area();\n}\n"),
+            ("b.cs", "class X : IShape\n{\n  public int Area() { return 1; }\n}\n"),
+        ],
+        after: &[
+            (
+                "a.rs",
+                Some("pub trait Shape {\n    fn area(&self) -> u16;\n    fn twice(&self) -> u8 { 2 }\n}\n"),
+            ),
+            ("Shape.java", Some("interface Shape {\n  long area();\n}\n")),
+            ("a.ts", Some("interface Form {\n  area: string;\n  size(): string;\n}\n")),
+            ("a.swift", Some("protocol Shape {\n  func area() -> Int64\n}\n")),
+            ("a.cs", Some("interface IShape {\n  long Area();\n}\n")),
+        ],
+        expected: &[
+            ("Shape.java", &["interface Shape > method area"], &["X.java:4 class X > method area"]),
+            ("a.cs", &["interface IShape > method Area"], &["b.cs:3 class X > method Area"]),
+            (
+                "a.rs",
+                &["trait Shape > fn area", "trait Shape > fn twice"],
+                &[
+                    "b.rs:2 impl Shape for X > fn area",
+                    "c.rs:2 impl Shape for Y > fn area",
+                    "c.rs:5 impl Shape for Z > fn area",
+                    "d.rs:2 impl Shape for Q > fn area",
+                    "e.rs:2 fn f",
+                ],
+            ),
+            ("a.swift", &["protocol Shape > func area"], &["b.swift:2 extension X > func area"]),
+            (
+                "a.ts",
+                &["interface Form > field area", "interface Form > method size"],
+                &["b.ts:2 class X > field area", "b.ts:3 class X > method size"],
+            ),
+        ],
+    },
 ];
 
 #[test]

@@ -34,6 +34,8 @@ pub(super) struct TouchedSymbol {
     pub(super) kind: SymbolKind,
     /// True if it is a part of a type.
     pub(super) is_member: bool,
+    /// The type that declares it without a body, for others to define.
+    pub(super) declared_in: Option<String>,
 }
 
 impl Touched {
@@ -81,10 +83,13 @@ impl Touched {
 
     fn insert(&mut self, source: &Source, index: usize) {
         let symbol = &source.symbols[index];
+        let types = |outer: &&Symbol| !matches!(outer.kind, SymbolKind::Module | SymbolKind::Impl);
+        let outer = source.outer[index].map(|outer| &source.symbols[outer]).filter(types);
         self.symbols.entry(symbol.path.clone()).or_insert_with(|| TouchedSymbol {
             name: symbol.name.clone(),
             kind: symbol.kind,
             is_member: source.is_member(index),
+            declared_in: outer.filter(|_| !symbol.has_body).map(|outer| outer.name.clone()),
         });
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use tabellion_syntax::{Language, SymbolKind};
+use tabellion_syntax::{Language, Symbol, SymbolKind};
 
 use super::dependent::{Dependent, MAX_DEPENDENTS};
 use super::{
@@ -41,6 +41,8 @@ struct Wanted {
     is_method: bool,
     /// True if it is the name of a field, to which labels can refer.
     is_field: bool,
+    /// The types that declare it without a body, for others to define.
+    declared_in: HashSet<String>,
     /// The files that define it.
     defining: HashSet<String>,
     /// Its uses.
@@ -68,6 +70,7 @@ impl Uses {
                 name.is_method |= symbol.is_member && !is_field;
                 // A key of a literal in Go can be a constant.
                 name.is_field |= is_field && (symbol.is_member || family == Family::from(Language::Go));
+                name.declared_in.extend(symbol.declared_in.clone());
                 if name.files.last() != Some(&file) {
                     name.files.push(file);
                 }
@@ -133,7 +136,7 @@ impl Uses {
         let is_changed = |name: &Wanted| name.files.iter().any(|file| files[*file] == path);
         for (index, symbol) in source.symbols.iter().enumerate() {
             let Some(name) = wanted.get_mut(&symbol.name) else { continue };
-            if is_alias(&source, index) {
+            if is_alias(&source, index) || implements(&source, index, &name.declared_in) {
                 referring.insert(index);
                 continue;
             }
@@ -220,4 +223,20 @@ fn is_alias(source: &Source, index: usize) -> bool {
     let is_file = || ["require('.", "require(\"."].iter().any(|begin| value.starts_with(begin));
     let is_other = is_same || is_file();
     !is_code(symbol) && !source.is_member(index) && is_other
+}
+
+/// Returns the text of a type before its body.
+fn heading<'s>(source: &'s Source, symbol: &Symbol) -> &'s str {
+    let ends = if source.language.name() == "ruby" { '\n' } else { '{' };
+    source.text[symbol.bytes.clone()].split(ends).next().unwrap_or_default()
+}
+
+/// Returns true if a symbol defines what one of these types declares, by the heading of the type around it: `impl Shape for Square`.
+fn implements(source: &Source, index: usize, types: &HashSet<String>) -> bool {
+    let Some(outer) = source.outer[index].map(|outer| &source.symbols[outer]) else {
+        return false;
+    };
+    let mut named = words(heading(source, outer).as_bytes());
+    let is_named = |word: &[u8]| types.iter().any(|of| of.as_bytes() == word);
+    !types.contains(&outer.name) && named.any(|(_, word)| is_named(word))
 }
