@@ -147,6 +147,10 @@ const CALLED: &[(&str, &str)] = &[("method_invocation", "name"), ("call", "metho
 const SENDERS: &[&str] =
     &["send", "public_send", "__send__", "try", "method", "instance_method", "respond_to?", "receive"];
 
+/// Nodes whose names are those of Python's modules, which are files.
+const MODULES: &[Step<'_>] =
+    &[("import_statement", Some("name")), ("import_from_statement", Some("module_name"))];
+
 /// Nodes outside of which names that they bind are not known.
 const SCOPES: &[&str] = &[
     // Python
@@ -306,7 +310,8 @@ fn spellings(name: &str, path: &[Step<'_>]) -> impl Iterator<Item = String> {
 /// Returns the owner that is written before a name.
 fn owner(text: &str, name: Range<usize>, path: &[Step<'_>]) -> Owner {
     if path.iter().any(|(kind, _)| kind.contains("import") || kind.contains("use_declaration")) {
-        return Owner::Import;
+        let is_module = text[name.end..].trim_start().starts_with(['.', ':', '\\']);
+        return if is_module { Owner::Other } else { Owner::Import };
     }
     let is_part = |char: char| char.is_alphanumeric() || char == '_';
     let before = text[..name.start].trim_end_matches('$').trim_end();
@@ -387,6 +392,9 @@ fn role(node: Node<'_>, path: &[Step<'_>], owner: Owner, text: &str) -> Role {
     let field = field.unwrap_or_default();
     if kind.contains("global_statement") || kind.contains("nonlocal_statement") {
         return Role::Global;
+    }
+    if MODULES.iter().any(|module| path.contains(module)) {
+        return Role::None;
     }
     let is_label = is_label(node, path);
     match (*kind, node.kind()) {

@@ -708,6 +708,61 @@ const CASES: &[Case] = &[
             ),
         ],
     },
+    Case {
+        name: "types with parts elsewhere, and imports beside definitions",
+        before: &[
+            ("a.rs", "pub struct Price(u8);\n"),
+            ("b.rs", "use crate::a::Price;\n\nimpl Display for Price {}\n\nfn f(p: &Price) {}\n"),
+            ("c.rs", "impl A for Price {}\n"),
+            ("d.rs", "impl B for Price {}\nimpl C for Price {}\n"),
+            ("e.rs", "impl D for Price {}\n"),
+            ("a.swift", "struct Price {\n  init(x: Int) {}\n}\n"),
+            ("b.swift", "extension Price {}\nfunc g(p: Price) {}\n"),
+            ("a.rb", "class Total\n  def initialize\n    1\n  end\nend\n"),
+            ("b.rb", "class Total\n  def more\n    Total.new\n  end\nend\n"),
+            ("c.rb", "module C\n  class Total\n  end\n  def f\n    Total.new\n  end\nend\n"),
+            ("a.cs", "partial class Total {\n  Total(int x) {}\n}\n"),
+            ("b.cs", "partial class Total {\n  void F() {}\n}\n"),
+            ("c.cs", "class Total {\n  Total F() { return new Total(1); }\n}\n"),
+            ("a.py", "class Total:\n    def __init__(self):\n        pass\n"),
+            (
+                "b.py",
+                "try:\n    from a import Total\nexcept ImportError:\n    Total = None\ndef f():\n    return Total()\n",
+            ),
+            ("c.py", "from total.Total import x\nclass Total: pass\ny = Total()\n"),
+            ("d.py", "from a import *\nTotal = deco(Total)\n"),
+        ],
+        after: &[
+            ("a.rs", Some("pub struct Price(u16);\n")),
+            ("a.swift", Some("struct Price {\n  init(x: Int64) {}\n}\n")),
+            ("a.rb", Some("class Total\n  def initialize\n    2\n  end\nend\n")),
+            ("a.cs", Some("partial class Total {\n  Total(long x) {}\n}\n")),
+            ("a.py", Some("class Total:\n    def __init__(self, x):\n        pass\n")),
+        ],
+        expected: &[
+            ("a.cs", &["class Total > constructor Total"], &["b.cs:1 class Total"]),
+            ("a.py", &["class Total > def __init__"], &["b.py:2 ", "b.py:6 def f", "d.py:2 Total"]),
+            (
+                "a.rb",
+                &["class Total > def initialize"],
+                &["b.rb:1 class Total", "b.rb:3 class Total > def more"],
+            ),
+            (
+                "a.rs",
+                &["struct Price"],
+                &[
+                    "b.rs:1 ",
+                    "b.rs:3 impl Display for Price",
+                    "b.rs:5 fn f",
+                    "c.rs:1 impl A for Price",
+                    "d.rs:1 impl B for Price",
+                    "d.rs:2 impl C for Price",
+                    "e.rs:1 impl D for Price",
+                ],
+            ),
+            ("a.swift", &["struct Price > init"], &["b.swift:1 extension Price", "b.swift:2 func g"]),
+        ],
+    },
 ];
 
 #[test]

@@ -93,11 +93,11 @@ impl Touched {
         });
     }
 
-    /// Returns the symbols to look for, with their family of languages.
-    pub(super) fn names(&self) -> impl Iterator<Item = (Family, &TouchedSymbol)> {
+    /// Returns the symbols to look for, with their family of languages and their paths.
+    pub(super) fn names(&self) -> impl Iterator<Item = (Family, &str, &TouchedSymbol)> {
         let is_followed = |kind| !matches!(kind, SymbolKind::Impl | SymbolKind::Section);
-        let followed = self.symbols.values().filter(move |symbol| is_followed(symbol.kind));
-        followed.filter_map(|symbol| Some((self.family?, symbol)))
+        let followed = self.symbols.iter().filter(move |(_, symbol)| is_followed(symbol.kind));
+        followed.filter_map(|(path, symbol)| Some((self.family?, path.as_str(), symbol)))
     }
 
     /// Returns the symbols' paths.

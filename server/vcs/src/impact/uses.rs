@@ -41,6 +41,8 @@ struct Wanted {
     is_method: bool,
     /// True if it is the name of a field, to which labels can refer.
     is_field: bool,
+    /// Paths of the symbols that have it.
+    paths: HashSet<String>,
     /// The types that declare it without a body, for others to define.
     declared_in: HashSet<String>,
     /// The files that define it.
@@ -64,12 +66,13 @@ impl Uses {
         let mut wanted: HashMap<Family, HashMap<String, Wanted>> = HashMap::new();
         let mut chosen: HashMap<Family, HashSet<Vec<u8>>> = HashMap::new();
         for (file, touched) in touched.iter().enumerate() {
-            for (family, symbol) in touched.names() {
+            for (family, path, symbol) in touched.names() {
                 let name = wanted.entry(family).or_default().entry(symbol.name.clone()).or_default();
                 let is_field = symbol.kind == SymbolKind::Constant;
                 name.is_method |= symbol.is_member && !is_field;
                 // A key of a literal in Go can be a constant.
                 name.is_field |= is_field && (symbol.is_member || family == Family::from(Language::Go));
+                name.paths.insert(path.to_owned());
                 name.declared_in.extend(symbol.declared_in.clone());
                 if name.files.last() != Some(&file) {
                     name.files.push(file);
@@ -136,7 +139,13 @@ impl Uses {
         let is_changed = |name: &Wanted| name.files.iter().any(|file| files[*file] == path);
         for (index, symbol) in source.symbols.iter().enumerate() {
             let Some(name) = wanted.get_mut(&symbol.name) else { continue };
-            if is_alias(&source, index) || implements(&source, index, &name.declared_in) {
+            let has_change = name.paths.iter().any(|path| path.starts_with(&symbol.path));
+            let refers = match symbol.kind {
+                SymbolKind::Impl => !has_change,
+                SymbolKind::Class if has_change && !is_changed(name) => is_reopened(&source, symbol),
+                _ => is_alias(&source, index, &mentions) || implements(&source, index, &name.declared_in),
+            };
+            if refers {
                 referring.insert(index);
                 continue;
             }
@@ -149,6 +158,8 @@ impl Uses {
                 definitions.push(index);
             }
         }
+        let imported = mentions.iter().filter(|mention| mention.owner == Owner::Import);
+        let imported: HashSet<String> = imported.map(|mention| mention.name.clone()).collect();
         let mut last: HashSet<(Option<usize>, String)> = HashSet::new();
         for mention in mentions {
             let Mention { name, line, owner, defines, .. } = &mention;
@@ -163,7 +174,7 @@ impl Uses {
             // In a file that defines the name, it refers to that definition.
             let is_own = || {
                 let mut own = definitions.iter().filter(|index| source.symbols[**index].name == *name);
-                own.any(|index| owns(&source, *index, &mention, wanted.is_method))
+                own.any(|index| owns(&source, *index, &mention, wanted.is_method, imported.contains(name)))
             };
             let is_definition = defines.is_some_and(|index| !referring.contains(&index));
             if is_definition || is_itself || (!is_changed && is_own()) || !last.insert((inside, name.clone()))
@@ -196,7 +207,7 @@ impl Uses {
 }
 
 /// Returns true if a mention of a symbol's name in its file refers to the symbol, rather than to a changed one of another file.
-fn owns(source: &Source, index: usize, mention: &Mention, is_method: bool) -> bool {
+fn owns(source: &Source, index: usize, mention: &Mention, is_method: bool, is_imported: bool) -> bool {
     let (symbol, is_member) = (&source.symbols[index], source.is_member(index));
     match mention.owner {
         Owner::Itself => true,
@@ -206,23 +217,37 @@ fn owns(source: &Source, index: usize, mention: &Mention, is_method: bool) -> bo
         Owner::Scope => {
             let has_implicit_self = ["java", "kotlin", "csharp", "cpp", "swift", "ruby"];
             let scope = source.outer[index].map(|outer| &source.symbols[outer].bytes);
-            (!is_member || has_implicit_self.contains(&source.language.name()))
+            (if is_member { has_implicit_self.contains(&source.language.name()) } else { !is_imported })
                 && scope.is_none_or(|scope| scope.contains(&mention.at))
         }
     }
 }
 
 /// Returns true if an item only repeats the name of a different one: `const total = require("./a").total`, `Total = a.Total`.
-fn is_alias(source: &Source, index: usize) -> bool {
+fn is_alias(source: &Source, index: usize, mentions: &[Mention]) -> bool {
     let symbol = &source.symbols[index];
     let Some((_, value)) = source.text[symbol.bytes.clone()].split_once('=') else {
         return false;
     };
     let value = value.trim().trim_end_matches(';');
     let is_same = value.strip_suffix(&symbol.name).is_some_and(|owner| owner.ends_with(['.', ':', '\\']));
+    // Python: `total = cached(total)`
+    let is_wrapped = || {
+        let mut inside = mentions.iter().filter(|mention| symbol.bytes.contains(&mention.at));
+        source.language == Language::Python
+            && inside.any(|inside| {
+                inside.name == symbol.name && inside.owner == Owner::Scope && inside.defines.is_none()
+            })
+    };
     let is_file = || ["require('.", "require(\"."].iter().any(|begin| value.starts_with(begin));
-    let is_other = is_same || is_file();
+    let is_other = is_same || is_file() || is_wrapped();
     !is_code(symbol) && !source.is_member(index) && is_other
+}
+
+/// Returns true if a class adds to a class of the same name elsewhere.
+fn is_reopened(source: &Source, class: &Symbol) -> bool {
+    let mut heading = words(heading(source, class).as_bytes());
+    source.language.name() == "ruby" || heading.any(|(_, word)| word == b"partial")
 }
 
 /// Returns the text of a type before its body.
