@@ -51,6 +51,10 @@ const BINDINGS: &[(&str, &str)] = &[
     ("lambda_parameters", ""),
     ("method_parameters", ""),
     ("block_parameters", ""),
+    ("keyword_parameter", "name"),
+    ("optional_parameter", "name"),
+    ("splat_parameter", "name"),
+    ("hash_splat_parameter", "name"),
     // JavaScript, Java, C#
     ("variable_declarator", "name"),
     ("formal_parameters", ""),
@@ -81,6 +85,8 @@ const BINDINGS: &[(&str, &str)] = &[
     ("const_spec", "name"),
     ("parameter_declaration", "name"),
     ("parameter_declaration", "declarator"),
+    ("optional_parameter_declaration", "declarator"),
+    ("variadic_parameter_declaration", "declarator"),
     ("init_declarator", "declarator"),
     ("declaration", "declarator"),
     ("for_range_loop", "declarator"),
@@ -116,6 +122,7 @@ const PATTERNS: &[&str] = &[
     "pointer_declarator",
     "reference_declarator",
     "array_declarator",
+    "variadic_declarator",
     "variable_name",
 ];
 
@@ -170,6 +177,41 @@ const SCOPES: &[&str] = &[
     "do_block",
 ];
 
+/// Declarations whose variables are not yet in scope in their own values.
+const DECLARATIONS: &[&str] = &[
+    "let_declaration",
+    "let_condition",
+    "short_var_declaration",
+    "var_declaration",
+    "const_declaration",
+    "property_declaration",
+];
+
+/// Nodes that are scopes as well in the languages [`WITH_BLOCKS`].
+const BLOCKS: &[&str] = &[
+    "block",
+    "compound_statement",
+    "statements",
+    "if_statement",
+    "if_expression",
+    "match_arm",
+    "while_statement",
+    "while_expression",
+    "for_statement",
+    "for_expression",
+    "expression_switch_statement",
+    "type_switch_statement",
+    "expression_case",
+    "type_case",
+    "default_case",
+    "communication_case",
+    "when_entry",
+    "switch_entry",
+];
+
+/// Languages in which a block is the scope of its variables.
+const WITH_BLOCKS: &[&str] = &["rust", "go", "java", "c", "cpp", "csharp", "swift", "kotlin"];
+
 /// Nodes whose names are the file's own if they are in no function: loops and contexts of Python. Other names of a file are symbols.
 const OF_FILE: &[&str] = &["for_statement", "as_pattern"];
 
@@ -181,7 +223,7 @@ struct Leaf {
     mention: Mention,
     /// The innermost function around it, as a number of its symbol.
     function: Option<usize>,
-    /// The innermost of [`SCOPES`] around it, in bytes, if it is in the function.
+    /// The innermost scope around it, in bytes, if it is in the function. Of a variable: the part in which it is known.
     scope: Option<Range<usize>>,
     role: Role,
     is_label: bool,
@@ -206,7 +248,10 @@ enum Role {
 pub(super) fn mentions(source: &Source, is_field: impl Fn(&str) -> Option<bool>) -> Vec<Mention> {
     let mut leaves = vec![];
     let text = source.text.as_str();
-    walk(&source.tree, |node, path, scope| {
+    let has_blocks = WITH_BLOCKS.contains(&source.language.name());
+    let scopes = [SCOPES, BLOCKS].concat();
+    let scopes = if has_blocks { &scopes[..] } else { SCOPES };
+    walk(&source.tree, scopes, |node, path, scope| {
         let own = &text[node.byte_range()];
         // A macro of C is a line that is not parsed.
         let names = match node.kind() {
@@ -222,6 +267,10 @@ pub(super) fn mentions(source: &Source, is_field: impl Fn(&str) -> Option<bool>)
                 let function = source.function(source.around(at));
                 let begin = function.map_or(0, |function| source.symbols[function].bytes.start);
                 let (role, is_label) = (role(node, path, owner, text), is_label(node, path));
+                let mut scope = scope.filter(|scope| scope.start >= begin).cloned();
+                if let Some(scope) = scope.as_mut().filter(|_| has_blocks && role == Role::Binding) {
+                    scope.start = declared(node, scope).unwrap_or(scope.start);
+                }
                 leaves.push(Leaf {
                     mention: Mention {
                         name,
@@ -232,7 +281,7 @@ pub(super) fn mentions(source: &Source, is_field: impl Fn(&str) -> Option<bool>)
                         defines: None,
                     },
                     function,
-                    scope: scope.filter(|scope| scope.start >= begin).cloned(),
+                    scope,
                     role,
                     is_label,
                 });
@@ -277,6 +326,7 @@ pub(super) fn mentions(source: &Source, is_field: impl Fn(&str) -> Option<bool>)
     let is_use = |leaf: &Leaf| match leaf.role {
         Role::Called => true,
         Role::None | Role::Global => false,
+        Role::Binding if leaf.scope.is_some() => false,
         Role::Use | Role::Binding | Role::FileBinding => !is_local(leaf),
     };
     let uses: Vec<bool> = leaves.iter().map(is_use).collect();
@@ -288,6 +338,13 @@ pub(super) fn mentions(source: &Source, is_field: impl Fn(&str) -> Option<bool>)
         (is_use || is_label || leaf.mention.defines.is_some()).then_some(leaf.mention)
     });
     mentions.collect()
+}
+
+/// Returns the end of the declaration of a variable, from which on it is in scope.
+fn declared(variable: Node<'_>, scope: &Range<usize>) -> Option<usize> {
+    let around = iter::successors(variable.parent(), Node::parent);
+    let inside = around.take_while(|node| node.byte_range() != *scope);
+    inside.filter(|node| DECLARATIONS.contains(&node.kind())).last().map(|declaration| declaration.end_byte())
 }
 
 /// Returns the names that a name in a source can stand for.
@@ -424,8 +481,12 @@ fn role(node: Node<'_>, path: &[Step<'_>], owner: Owner, text: &str) -> Role {
     }
 }
 
-/// Calls `each` with each name of a tree, the nodes around it, and the bytes of the innermost of [`SCOPES`] among these.
-fn walk<'t>(tree: &'t Tree, mut each: impl FnMut(Node<'t>, &[Step<'t>], Option<&Range<usize>>)) {
+/// Calls `each` with each name of a tree, the nodes around it, and the bytes of the innermost scope among these, a node of one of the kinds.
+fn walk<'t>(
+    tree: &'t Tree,
+    kinds: &[&str],
+    mut each: impl FnMut(Node<'t>, &[Step<'t>], Option<&Range<usize>>),
+) {
     let mut cursor = tree.walk();
     let mut path: Vec<Step<'t>> = vec![];
     // The scopes around the node, outermost first, each with the length of the path to it.
@@ -434,7 +495,7 @@ fn walk<'t>(tree: &'t Tree, mut each: impl FnMut(Node<'t>, &[Step<'t>], Option<&
         let node = cursor.node();
         let kind = node.kind();
         if !kind.contains("comment") && cursor.goto_first_child() {
-            if SCOPES.contains(&kind) {
+            if kinds.contains(&kind) {
                 scopes.push((path.len(), node.byte_range()));
             }
             path.push((kind, cursor.field_name()));

@@ -763,6 +763,57 @@ const CASES: &[Case] = &[
             ("a.swift", &["struct Price > init"], &["b.swift:1 extension Price", "b.swift:2 func g"]),
         ],
     },
+    Case {
+        name: "blocks with variables, and the values of these",
+        before: &[
+            ("a.go", "package a\n\nfunc user(x int) int {\n\treturn 1\n}\n"),
+            (
+                "b.go",
+                "package a\n\nfunc f() {\n\tuser := user(1)\n\tuser(2)\n}\n\nfunc g() {\n\tif user := 1; user > 0 {\n\t\tprint(user)\n\t}\n\tuser(3)\n}\n\n\
+                 func h(user int) {\n\tuser(4)\n}\n",
+            ),
+            ("a.rs", "pub fn user(x: u8) -> u8 {\n    1\n}\n"),
+            (
+                "b.rs",
+                "fn f() {\n    let user = user(1);\n    g(user);\n}\nfn g() {\n    {\n        let user = 1;\n        g(user)\n    }\n    user(5)\n}\nfn h() {\n    \
+                 if let Some(user) = user(1) { g(user) }\n}\nfn i() {\n    let user = 1;\n    || user;\n}\n",
+            ),
+            ("a.kt", "fun user(x: Int): Int {\n    return 1\n}\n"),
+            (
+                "b.kt",
+                "fun f() {\n    val user = user(1)\n    g(user)\n}\nfun g() {\n    val user = 1\n    if (x) {\n        h(user)\n    }\n}\n",
+            ),
+            ("a.rb", "def user(x)\n  1\nend\n"),
+            ("b.rb", "def f(user: 1)\n  user\nend\ndef g(user = 1, *users)\n  user\nend\n"),
+            ("a.c", "int user(int x) {\n  return 1;\n}\n"),
+            ("b.c", "int f(void) {\n  { int user = 1, *x = &user; g(user); }\n  return user(1);\n}\n"),
+            (
+                "b.cpp",
+                "template <class... T> int g(T&&... user) { return h(user...); }\nint i(int user = 1) { return user; }\n",
+            ),
+            ("a.swift", "func user(x: Int) -> Int {\n  return 1\n}\n"),
+            (
+                "b.swift",
+                "func f() {\n  do {\n    let user = 1\n    g(user)\n  }\n  user(x: 1)\n}\nfunc g() {\n  guard let user = x else { return }\n  h(user)\n}\n",
+            ),
+        ],
+        after: &[
+            ("a.go", Some("package a\n\nfunc user(x int) int {\n\treturn 2\n}\n")),
+            ("a.rs", Some("pub fn user(x: u8) -> u8 {\n    2\n}\n")),
+            ("a.kt", Some("fun user(x: Int): Int {\n    return 2\n}\n")),
+            ("a.rb", Some("def user(x)\n  2\nend\n")),
+            ("a.c", Some("int user(int x) {\n  return 2;\n}\n")),
+            ("a.swift", Some("func user(x: Int) -> Int {\n  return 2\n}\n")),
+        ],
+        expected: &[
+            ("a.c", &["function user"], &["b.c:3 function f"]),
+            ("a.go", &["func user"], &["b.go:4 func f", "b.go:12 func g"]),
+            ("a.kt", &["fun user"], &["b.kt:2 fun f"]),
+            ("a.rb", &["def user"], &[]),
+            ("a.rs", &["fn user"], &["b.rs:2 fn f", "b.rs:10 fn g", "b.rs:13 fn h"]),
+            ("a.swift", &["func user"], &["b.swift:6 func f"]),
+        ],
+    },
 ];
 
 #[test]
