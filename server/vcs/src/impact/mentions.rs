@@ -54,6 +54,8 @@ const BINDINGS: &[(&str, &str)] = &[
     ("keyword_parameter", "name"),
     ("optional_parameter", "name"),
     ("splat_parameter", "name"),
+    ("exception_variable", ""),
+    ("for", "pattern"),
     ("hash_splat_parameter", "name"),
     // JavaScript, Java, C#
     ("variable_declarator", "name"),
@@ -70,6 +72,10 @@ const BINDINGS: &[(&str, &str)] = &[
     ("inferred_parameters", ""),
     ("implicit_parameter", ""),
     ("resource", "name"),
+    ("instanceof_expression", "name"),
+    ("declaration_pattern", "name"),
+    ("declaration_expression", "name"),
+    ("catch_declaration", "name"),
     ("foreach_statement", "left"),
     // Rust, Kotlin
     ("let_declaration", "pattern"),
@@ -87,6 +93,9 @@ const BINDINGS: &[(&str, &str)] = &[
     ("parameter_declaration", "declarator"),
     ("optional_parameter_declaration", "declarator"),
     ("variadic_parameter_declaration", "declarator"),
+    ("variadic_parameter_declaration", "name"),
+    ("type_switch_statement", "alias"),
+    ("receive_statement", "left"),
     ("init_declarator", "declarator"),
     ("declaration", "declarator"),
     ("for_range_loop", "declarator"),
@@ -98,6 +107,7 @@ const BINDINGS: &[(&str, &str)] = &[
     ("guard_statement", "bound_identifier"),
     ("while_statement", "bound_identifier"),
     ("lambda_parameter", "name"),
+    ("catch_block", ""),
     ("variable_assignment", "name"),
 ];
 
@@ -109,6 +119,11 @@ const PATTERNS: &[&str] = &[
     "expression_list",
     "left_assignment_list",
     "object_pattern",
+    "object_assignment_pattern",
+    "assignment_pattern",
+    "rest_pattern",
+    "destructured_parameter",
+    "structured_binding_declarator",
     "array_pattern",
     "ref_pattern",
     "mut_pattern",
@@ -185,6 +200,19 @@ const DECLARATIONS: &[&str] = &[
     "var_declaration",
     "const_declaration",
     "property_declaration",
+];
+
+/// Nodes with another name for an imported item, each with the field that contains it. It is one of the file, or of the function around it.
+const ALIASES: &[(&str, &str)] = &[
+    ("import_specifier", "alias"),
+    ("namespace_import", ""),
+    ("pair_pattern", "value"),
+    ("aliased_import", "alias"),
+    ("use_as_clause", "alias"),
+    ("namespace_use_clause", "alias"),
+    ("using_directive", "name"),
+    ("import_spec", "name"),
+    ("import", ""),
 ];
 
 /// Nodes that are scopes as well in the languages [`WITH_BLOCKS`].
@@ -453,11 +481,15 @@ fn role(node: Node<'_>, path: &[Step<'_>], owner: Owner, text: &str) -> Role {
     if MODULES.iter().any(|module| path.contains(module)) {
         return Role::None;
     }
+    if ALIASES.contains(&(*kind, field)) {
+        return Role::FileBinding;
+    }
     let is_label = is_label(node, path);
     match (*kind, node.kind()) {
         // PHP's variables have a mark that tells them from everything else.
         ("variable_name", _) if owner == Owner::Scope => return Role::None,
         ("lifetime" | "label", _) => return Role::None,
+        ("export_specifier", _) if field == "alias" => return Role::None,
         (_, "simple_symbol" | "string_content") if is_label || !is_sent(node, text) => return Role::None,
         (_, "simple_symbol" | "string_content" | "private_property_identifier") => return Role::Called,
         ("shorthand_field_initializer", _) => {}
@@ -474,7 +506,7 @@ fn role(node: Node<'_>, path: &[Step<'_>], owner: Owner, text: &str) -> Role {
     });
     match binding {
         // The default of a parameter is a use.
-        Some(_) if field == "value" || field == "type" => Role::Use,
+        Some(_) if matches!(field, "value" | "right" | "type") => Role::Use,
         Some((_, (kind, _))) if OF_FILE.contains(kind) => Role::FileBinding,
         Some(_) => Role::Binding,
         None => Role::Use,

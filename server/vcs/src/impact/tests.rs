@@ -814,6 +814,77 @@ const CASES: &[Case] = &[
             ("a.swift", &["func user"], &["b.swift:6 func f"]),
         ],
     },
+    Case {
+        name: "other names of imports, and variables of further forms",
+        before: &[
+            ("a.ts", "export function total() {\n  return 1;\n}\n"),
+            ("alias.ts", "import { sum as total } from './sum';\ntotal(1);\nexport { sum as total };\n"),
+            ("space.ts", "import * as total from './sum';\nfunction f() { return total.sum(1); }\n"),
+            ("key.js", "const { sum: total } = require('./sum');\nfunction f() { return total(1); }\n"),
+            (
+                "default.js",
+                "function f(total = 1) { return total; }\nfunction g({ total = 1 }) { return total; }\n",
+            ),
+            (
+                "rest.js",
+                "function f(...total) { return total; }\nfunction g([total = 1], { x: total }) { return total; }\n",
+            ),
+            ("use.js", "import total from './a';\nfunction f(x = total(1)) {}\nexport { total as sum };\n"),
+            ("a.py", "def total():\n    return 1\n"),
+            (
+                "b.py",
+                "from sum import sum as total\nimport sum.total as total\ndef f():\n    return total(1)\n",
+            ),
+            ("c.py", "from a import total as t\n"),
+            ("a.rs", "pub fn total() -> u8 {\n    1\n}\n"),
+            ("b.rs", "use sum::{sum as total};\nfn f() {\n    total();\n}\n"),
+            ("a.go", "package a\n\nfunc total() int {\n\treturn 1\n}\n"),
+            (
+                "b.go",
+                "package a\n\nimport total \"x/sum\"\n\nfunc f(total ...int) int {\n\treturn total[0]\n}\n\nfunc g() {\n\tswitch total := x.(type) {\n\tcase \
+                 int:\n\t\tprint(total)\n\t}\n\tselect {\n\tcase total := <-c:\n\t\tprint(total)\n\t}\n}\n",
+            ),
+            ("a.rb", "def total\n  1\nend\n"),
+            (
+                "b.rb",
+                "def f\n  go\nrescue E => total\n  total\nend\ndef g(x)\n  x.each { |(a, total)| total }\n  for total in x\n    total\n  end\nend\n",
+            ),
+            ("a.cs", "class A {\n  static int total() { return 1; }\n}\n"),
+            (
+                "b.cs",
+                "using total = App.Sum;\nclass B {\n  void F() { if (x is C total) { G(total); } }\n  void G() { H(out var total); G(total); }\n  void H() { try {} \
+                 catch (E total) { G(total); } }\n}\n",
+            ),
+            ("a.kt", "fun total(): Int {\n    return 1\n}\n"),
+            ("b.kt", "import price.price as total\nfun f() {\n    try {} catch (total: E) { g(total) }\n}\n"),
+            ("a.cpp", "int total() {\n  return 1;\n}\n"),
+            ("b.cpp", "int f() {\n  auto [a, total] = x;\n  return total;\n}\n"),
+            ("A.java", "class A {\n  int sum = 1;\n}\n"),
+            ("B.java", "class B {\n  void f() { if (x instanceof C sum) { g(sum); } }\n}\n"),
+        ],
+        after: &[
+            ("a.ts", Some("export function total() {\n  return 2;\n}\n")),
+            ("a.py", Some("def total():\n    return 2\n")),
+            ("a.rs", Some("pub fn total() -> u8 {\n    2\n}\n")),
+            ("a.go", Some("package a\n\nfunc total() int {\n\treturn 2\n}\n")),
+            ("a.rb", Some("def total\n  2\nend\n")),
+            ("a.cs", Some("class A {\n  static int total() { return 2; }\n}\n")),
+            ("a.kt", Some("fun total(): Int {\n    return 2\n}\n")),
+            ("a.cpp", Some("int total() {\n  return 2;\n}\n")),
+            ("A.java", Some("class A {\n  int sum = 2;\n}\n")),
+        ],
+        expected: &[
+            ("A.java", &["class A > field sum"], &[]),
+            ("a.cpp", &["function total"], &[]),
+            ("a.cs", &["class A > method total"], &[]),
+            ("a.go", &["func total"], &[]),
+            ("a.kt", &["fun total"], &[]),
+            ("a.py", &["def total"], &["c.py:1 "]),
+            ("a.rb", &["def total"], &[]),
+            ("a.rs", &["fn total"], &[]),
+            ("a.ts", &["function total"], &["use.js:1 ", "use.js:2 function f"]),
+        ],
+    },
 ];
 
 #[test]
