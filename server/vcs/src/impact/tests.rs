@@ -593,6 +593,8 @@ const CASES: &[Case] = &[
         before: &[
             ("a.js", "function total(x) {\n  return 1;\n}\nmodule.exports = total;\n"),
             ("b.js", "const total = require('./a').total;\ntotal(2);\n"),
+            ("g.js", "const lib = require('./lib');\nlib(1);\n"),
+            ("h.js", "const lib = require('./lib');\nlib(1);\n"),
             ("f.js", "const total = require('total');\ntotal(1);\n"),
             ("c.js", "const total = require('./a');\nfunction f() {\n  return total(2);\n}\n"),
             ("d.js", "exports.total = require('./a').total;\n"),
@@ -621,6 +623,7 @@ const CASES: &[Case] = &[
         ],
         after: &[
             ("a.js", Some("function total(x) {\n  return 2;\n}\nmodule.exports = total;\n")),
+            ("g.js", Some("const lib = require('./new/lib');\nlib(1);\n")),
             (
                 "d.vue",
                 Some(
@@ -650,6 +653,7 @@ const CASES: &[Case] = &[
             ),
             ("a.py", &["def total"], &["b.py:2 total", "b.py:3 x"]),
             ("d.vue", &["function other"], &["other.ts:1 "]),
+            ("g.js", &["const lib"], &["g.js:2 "]),
         ],
     },
     Case {

@@ -34,6 +34,7 @@ pub(super) struct TouchedSymbol {
     pub(super) kind: SymbolKind,
     /// True if it is a part of a type.
     pub(super) is_member: bool,
+    pub(super) is_alias: bool,
     /// The type that declares it without a body, for others to define.
     pub(super) declared_in: Option<String>,
 }
@@ -89,6 +90,7 @@ impl Touched {
             name: symbol.name.clone(),
             kind: symbol.kind,
             is_member: source.is_member(index),
+            is_alias: source.is_alias(index),
             declared_in: outer.filter(|_| !symbol.has_body).map(|outer| outer.name.clone()),
         });
     }
@@ -222,6 +224,18 @@ impl Source {
         let owner = symbol.path.strip_suffix(&symbol.name).filter(|owner| owner.ends_with(['.', ':']));
         let is_qualified = owner.is_some_and(|owner| !owner.ends_with("exports."));
         symbol.kind == SymbolKind::Method || is_inside || is_qualified
+    }
+
+    /// Returns true if an item only repeats the name of a different one: `const total = require("./a").total`, `Total = a.Total`.
+    pub(super) fn is_alias(&self, index: usize) -> bool {
+        let symbol = &self.symbols[index];
+        let Some((_, value)) = self.text[symbol.bytes.clone()].split_once('=') else {
+            return false;
+        };
+        let value = value.trim().trim_end_matches(';');
+        let is_same = value.strip_suffix(&symbol.name).is_some_and(|owner| owner.ends_with(['.', ':', '\\']));
+        let is_file = || ["require('.", "require(\"."].iter().any(|begin| value.starts_with(begin));
+        !is_code(symbol) && !self.is_member(index) && (is_same || is_file())
     }
 
     /// Returns true if a symbol is a field that is a parameter of a constructor.

@@ -41,6 +41,8 @@ struct Wanted {
     is_method: bool,
     /// True if it is the name of a field, to which labels can refer.
     is_field: bool,
+    /// True unless the changes touched only aliases.
+    is_defined: bool,
     /// Paths of the symbols that have it.
     paths: HashSet<String>,
     /// The types that declare it without a body, for others to define.
@@ -72,6 +74,7 @@ impl Uses {
                 name.is_method |= symbol.is_member && !is_field;
                 // A key of a literal in Go can be a constant.
                 name.is_field |= is_field && (symbol.is_member || family == Family::from(Language::Go));
+                name.is_defined |= !symbol.is_alias;
                 name.paths.insert(path.to_owned());
                 name.declared_in.extend(symbol.declared_in.clone());
                 if name.files.last() != Some(&file) {
@@ -143,7 +146,8 @@ impl Uses {
             let refers = match symbol.kind {
                 SymbolKind::Impl => !has_change,
                 SymbolKind::Class if has_change && !is_changed(name) => is_reopened(&source, symbol),
-                _ => is_alias(&source, index, &mentions) || implements(&source, index, &name.declared_in),
+                _ if source.is_alias(index) || is_wrapped(&source, index, &mentions) => name.is_defined,
+                _ => implements(&source, index, &name.declared_in),
             };
             if refers {
                 referring.insert(index);
@@ -223,25 +227,15 @@ fn owns(source: &Source, index: usize, mention: &Mention, is_method: bool, is_im
     }
 }
 
-/// Returns true if an item only repeats the name of a different one: `const total = require("./a").total`, `Total = a.Total`.
-fn is_alias(source: &Source, index: usize, mentions: &[Mention]) -> bool {
+/// Returns true if an item of Python has its own name in its value: `total = cached(total)`.
+fn is_wrapped(source: &Source, index: usize, mentions: &[Mention]) -> bool {
     let symbol = &source.symbols[index];
-    let Some((_, value)) = source.text[symbol.bytes.clone()].split_once('=') else {
-        return false;
-    };
-    let value = value.trim().trim_end_matches(';');
-    let is_same = value.strip_suffix(&symbol.name).is_some_and(|owner| owner.ends_with(['.', ':', '\\']));
-    // Python: `total = cached(total)`
-    let is_wrapped = || {
-        let mut inside = mentions.iter().filter(|mention| symbol.bytes.contains(&mention.at));
-        source.language == Language::Python
-            && inside.any(|inside| {
-                inside.name == symbol.name && inside.owner == Owner::Scope && inside.defines.is_none()
-            })
-    };
-    let is_file = || ["require('.", "require(\"."].iter().any(|begin| value.starts_with(begin));
-    let is_other = is_same || is_file() || is_wrapped();
-    !is_code(symbol) && !source.is_member(index) && is_other
+    let mut inside = mentions.iter().filter(|mention| symbol.bytes.contains(&mention.at));
+    let is_item = !is_code(symbol) && !source.is_member(index) && source.language == Language::Python;
+    is_item
+        && inside.any(|inside| {
+            inside.name == symbol.name && inside.owner == Owner::Scope && inside.defines.is_none()
+        })
 }
 
 /// Returns true if a class adds to a class of the same name elsewhere.
