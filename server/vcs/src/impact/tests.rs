@@ -670,6 +670,7 @@ const CASES: &[Case] = &[
             ),
             ("d.rs", "impl Shape for Q {\n    fn area(&self) -> u8 { 1 }\n}\n"),
             ("e.rs", "fn f(p: &dyn Shape) -> u8 {\n    p.area()\n}\n"),
+            ("f.rs", "trait Shape {\n    fn area(&self);\n}\nimpl Shape for W {\n    fn area(&self) {}\n}\n"),
             ("Shape.java", "interface Shape {\n  int area();\n}\n"),
             ("X.java", "class X\n  implements Shape {\n  @Override\n  public int area() { return 1; }\n}\n"),
             ("Y.java", "// Shape\nclass Y {\n  int area() { return 1; }\n}\n"),

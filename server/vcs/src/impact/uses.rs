@@ -147,7 +147,7 @@ impl Uses {
                 SymbolKind::Impl => !has_change,
                 SymbolKind::Class if has_change && !is_changed(name) => is_reopened(&source, symbol),
                 _ if source.is_alias(index) || is_wrapped(&source, index, &mentions) => name.is_defined,
-                _ => implements(&source, index, &name.declared_in),
+                _ => implements(&source, index, &name.declared_in, is_changed(name)),
             };
             if refers {
                 referring.insert(index);
@@ -251,11 +251,16 @@ fn heading<'s>(source: &'s Source, symbol: &Symbol) -> &'s str {
 }
 
 /// Returns true if a symbol defines what one of these types declares, by the heading of the type around it: `impl Shape for Square`.
-fn implements(source: &Source, index: usize, types: &HashSet<String>) -> bool {
+fn implements(source: &Source, index: usize, types: &HashSet<String>, is_changed: bool) -> bool {
     let Some(outer) = source.outer[index].map(|outer| &source.symbols[outer]) else {
         return false;
     };
     let mut named = words(heading(source, outer).as_bytes());
-    let is_named = |word: &[u8]| types.iter().any(|of| of.as_bytes() == word);
+    // A type of the file itself with such a name is a different one, unless it has changed.
+    let is_own = |name: &str| {
+        let is_type = |symbol: &Symbol| symbol.name == name && symbol.kind != SymbolKind::Impl;
+        !is_changed && source.symbols.iter().any(is_type)
+    };
+    let is_named = |word: &[u8]| types.iter().any(|of| of.as_bytes() == word && !is_own(of));
     !types.contains(&outer.name) && named.any(|(_, word)| is_named(word))
 }
