@@ -481,7 +481,10 @@ fn role(node: Node<'_>, path: &[Step<'_>], owner: Owner, text: &str) -> Role {
     if MODULES.iter().any(|module| path.contains(module)) {
         return Role::None;
     }
-    if ALIASES.contains(&(*kind, field)) {
+    // `export { default as total } from "./total"`
+    let renamed = node.parent().and_then(|parent| parent.child_by_field_name("name"));
+    let is_default = renamed.is_some_and(|renamed| &text[renamed.byte_range()] == "default");
+    if ALIASES.contains(&(*kind, field)) && !is_default {
         return Role::FileBinding;
     }
     let is_label = is_label(node, path);
@@ -489,7 +492,7 @@ fn role(node: Node<'_>, path: &[Step<'_>], owner: Owner, text: &str) -> Role {
         // PHP's variables have a mark that tells them from everything else.
         ("variable_name", _) if owner == Owner::Scope => return Role::None,
         ("lifetime" | "label", _) => return Role::None,
-        ("export_specifier", _) if field == "alias" => return Role::None,
+        ("export_specifier", _) if field == "alias" && !is_default => return Role::None,
         (_, "simple_symbol" | "string_content") if is_label || !is_sent(node, text) => return Role::None,
         (_, "simple_symbol" | "string_content" | "private_property_identifier") => return Role::Called,
         ("shorthand_field_initializer", _) => {}

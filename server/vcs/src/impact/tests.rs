@@ -823,6 +823,7 @@ const CASES: &[Case] = &[
         name: "other names of imports, and variables of further forms",
         before: &[
             ("a.ts", "export function total() {\n  return 1;\n}\n"),
+            ("again.js", "export { default as total } from './a';\n"),
             ("alias.ts", "import { sum as total } from './sum';\ntotal(1);\nexport { sum as total };\n"),
             ("space.ts", "import * as total from './sum';\nfunction f() { return total.sum(1); }\n"),
             ("key.js", "const { sum: total } = require('./sum');\nfunction f() { return total(1); }\n"),
@@ -887,7 +888,7 @@ const CASES: &[Case] = &[
             ("a.py", &["def total"], &["c.py:1 "]),
             ("a.rb", &["def total"], &[]),
             ("a.rs", &["fn total"], &[]),
-            ("a.ts", &["function total"], &["use.js:1 ", "use.js:2 function f"]),
+            ("a.ts", &["function total"], &["again.js:1 ", "use.js:1 ", "use.js:2 function f"]),
         ],
     },
 ];
