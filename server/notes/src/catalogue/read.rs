@@ -1,6 +1,9 @@
 //! Queries of the catalogue, in one snapshot.
 
-use std::{collections::HashMap, fmt::Write as _};
+use std::{
+    collections::HashMap,
+    fmt::{self, Write as _},
+};
 
 use chrono::{DateTime, Utc};
 use rusqlite::{Connection, OptionalExtension as _, Row, ToSql, params_from_iter, types::Value as Sql};
@@ -15,7 +18,7 @@ use crate::{CatalogueError, Link, Metadata, Note, tag};
 
 const ENTRY: &str = "SELECT file.id, path, title, members, created, modified, number, hash FROM file";
 /// The order of notes: by creation and, within a second, by the last change and the path.
-const ORDER: &str = "created, modified, path";
+const ORDER: &str = "created, modified, file.id";
 
 /// A note in the catalogue.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,6 +40,37 @@ pub struct Entry {
     /// Time of the file's last change, in nanoseconds since 1970.
     modified: i64,
     number: i64,
+}
+
+/// A note's place in the order of lists, which stays a place when the note is changed or removed. Its text is a cursor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    created: i64,
+    modified: i64,
+    id: Uuid,
+}
+
+impl Place {
+    /// Parses the text of a place.
+    pub fn parse(text: &str) -> Option<Self> {
+        let mut parts = text.splitn(3, '.');
+        let mut number = || parts.next()?.parse().ok();
+        let (created, modified) = (number()?, number()?);
+        Some(Self { created, modified, id: Uuid::try_parse(parts.next()?).ok()? })
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}.{}", self.created, self.modified, self.id)
+    }
+}
+
+impl Entry {
+    /// Returns its place in the order of lists.
+    pub fn place(&self) -> Place {
+        Place { created: self.created_at.timestamp(), modified: self.modified, id: self.id }
+    }
 }
 
 /// A link in the catalogue.
@@ -131,7 +165,7 @@ impl<'c> Snapshot<'c> {
         Ok(select.query_row([key], entry).optional()?)
     }
 
-    /// Returns at most `limit` notes after the note `after`, in the order of creation. Those of the same second are in the order of
+    /// Returns at most `limit` notes after the place `after`, in the order of creation. Those of the same second are in the order of
     /// their last change.
     ///
     /// # Errors
@@ -139,17 +173,14 @@ impl<'c> Snapshot<'c> {
     pub fn list(
         &self,
         selection: &Selection,
-        after: Option<&Entry>,
+        after: Option<Place>,
         limit: usize,
     ) -> Result<Vec<Entry>, CatalogueError> {
         let (mut sql, mut values) = selection.to_sql();
         if let Some(after) = after {
             let _ = write!(sql, " AND ({ORDER}) > (?, ?, ?)");
-            values.extend([
-                after.created_at.timestamp().into(),
-                after.modified.into(),
-                after.path.clone().into(),
-            ]);
+            let id = Sql::Blob(blob(after.id).to_vec());
+            values.extend([after.created.into(), after.modified.into(), id]);
         }
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         let sql = format!("{ENTRY} WHERE {sql} ORDER BY {ORDER} LIMIT {limit}");

@@ -87,7 +87,7 @@ fn filters_and_order() {
         assert_eq!(count, paths.len());
     }
     let entries = folder.list(&all());
-    let rest = folder.catalogue.read(|notes| notes.list(&all(), Some(&entries[0]), 1)).unwrap();
+    let rest = folder.catalogue.read(|notes| notes.list(&all(), Some(entries[0].place()), 1)).unwrap();
     assert_eq!(rest, entries[1..2]);
     assert_eq!(folder.catalogue.read(|notes| notes.tags()).unwrap(), [("a".into(), 2), ("b".into(), 2)]);
     let folder = Folder::with_files(&[

@@ -5,9 +5,10 @@ use tabellion_contracts::brainforge::{
     NoteType, NoteVersion, NoteVersionsResource, OwnProposal, ReviewRemark, TagCount, TagsResource,
     ToolError, VersionOfNoteResource, WaitingResource, WaitingReview,
 };
-use tabellion_notes::{Entry, FoundLink, Note, Problem, Selection};
+use tabellion_notes::{Entry, FoundLink, Metadata, Note, Place, Problem, Selection};
 use tabellion_pack::review::Remark;
 use tabellion_runtime::{Failure, FailureKind, ReadCx};
+use uuid::Uuid;
 
 use super::{
     fields, instances, review,
@@ -38,8 +39,8 @@ fn entry(shelf: &Shelf, id: &str) -> Result<Entry, ToolError> {
 }
 
 /// Checks that the caller may read the text of a note: sensitive notes are for owners.
-fn check_sensitive(cx: &ReadCx<'_>, note: &Note) -> Result<(), ToolError> {
-    if note.metadata.sensitive && !is_owner(cx) {
+fn check_sensitive(cx: &ReadCx<'_>, metadata: &Metadata) -> Result<(), ToolError> {
+    if metadata.sensitive && !is_owner(cx) {
         let message =
             "the note is sensitive (`sensitive: true`), and its text is for owners: ask one of them";
         let failure = Failure::new(FailureKind::Unauthenticated, message);
@@ -132,7 +133,7 @@ pub(super) fn note(shelf: &Shelf, cx: &ReadCx<'_>, id: &str) -> Result<NoteResou
     let entry = entry(shelf, id)?;
     let document = cx.read(&entry.path)?.ok_or_else(|| not_found(entry.id))?;
     let note = Note::parse(&entry.path, &document.bytes);
-    check_sensitive(cx, &note)?;
+    check_sensitive(cx, &note.metadata)?;
     if !note.problems.is_empty() {
         let problems: Vec<_> = note.problems.iter().map(Problem::to_string).collect();
         cx.note(PROBLEMS, problems);
@@ -182,7 +183,7 @@ pub(super) fn version(
     let note = Note::parse(&entry.path, &found.bytes);
     let now = cx.read(&entry.path)?.map(|document| Note::parse(&entry.path, &document.bytes));
     for note in [Some(&note), now.as_ref()].into_iter().flatten() {
-        check_sensitive(cx, note)?;
+        check_sensitive(cx, &note.metadata)?;
     }
     Ok(VersionOfNoteResource {
         note_id: entry.id.to_string(),
@@ -232,8 +233,21 @@ fn check_type(shelf: &Shelf, note_type: &str) -> Result<(), ToolError> {
     Err(invalid("filter", message).with("key", "note_type"))
 }
 
+/// Returns the place that a cursor names: one of [`index`], or the id of a note.
+fn place(shelf: &Shelf, after: &str) -> Result<Place, ToolError> {
+    let place = match (Place::parse(after), Uuid::try_parse(after)) {
+        (None, Ok(id)) => shelf.note(id)?.map(|entry| entry.place()),
+        (place, _) => place,
+    };
+    place.ok_or_else(|| {
+        let message =
+            format!("`{after}` is no place in the index: give `next` of the page before as `after`");
+        invalid("not_found", message).with("key", "after")
+    })
+}
+
 pub(super) fn index(shelf: &Shelf, variables: &IndexVariables) -> Result<IndexResource, ToolError> {
-    let after = variables.after.as_deref().map(parse_id).transpose()?;
+    let after = variables.after.as_deref().map(|after| place(shelf, after)).transpose()?;
     check_tags("tag", variables.tag.as_slice())?;
     if let Some(note_type) = &variables.note_type {
         check_type(shelf, note_type)?;
@@ -243,11 +257,8 @@ pub(super) fn index(shelf: &Shelf, variables: &IndexVariables) -> Result<IndexRe
         tags: variables.tag.iter().cloned().collect(),
         ..Selection::default()
     };
-    let entries = shelf.read(|notes| {
-        let after = after.map(|id| notes.get(id)).transpose()?.flatten();
-        notes.list(&selection, after.as_ref(), PAGE + 1)
-    })?;
-    let next = (entries.len() > PAGE).then(|| entries[PAGE - 1].id.to_string());
+    let entries = shelf.read(|notes| notes.list(&selection, after, PAGE + 1))?;
+    let next = (entries.len() > PAGE).then(|| entries[PAGE - 1].place().to_string());
     let notes = entries.into_iter().take(PAGE).map(|entry| IndexedNote {
         note_id: entry.id.to_string(),
         title: entry.title,

@@ -11,6 +11,7 @@ use std::{
         Arc,
         atomic::{AtomicU64, Ordering},
     },
+    time::{Duration, SystemTime},
 };
 
 use proptest::{collection::vec, prelude::*, sample::Index};
@@ -358,6 +359,8 @@ fn an_index_is_of_tags_and_types_that_there_can_be() {
         (json!({ "note_type": "journal" }), Ok(1)),
         (json!({ "tag": "#day" }), Ok(1)),
         (json!({}), Ok(2)),
+        (json!({ "after": digest("gone").to_string() }), Err(("not_found", "after"))),
+        (json!({ "after": "1.2" }), Err(("not_found", "after"))),
     ] {
         let read = match bench.resource(By::Reader, "index", variables.clone()) {
             Ok(index) => Ok(index["notes"].as_array().unwrap().len()),
@@ -367,6 +370,34 @@ fn an_index_is_of_tags_and_types_that_there_can_be() {
         let said =
             read.as_ref().map_err(|data| (data["reason"].as_str().unwrap(), data["key"].as_str().unwrap()));
         assert_eq!(said.copied(), outcome, "{variables}");
+    }
+}
+
+#[test]
+fn pages_of_an_index_go_on_from_a_place() {
+    let edit: fn(&PathBuf) = |path| fs::write(path, "changed").unwrap();
+    let remove: fn(&PathBuf) = |path| fs::remove_file(path).unwrap();
+    for (change, whole) in [(edit, 151), (remove, 150)] {
+        let bench = Bench::new();
+        for number in 0..150 {
+            let path = bench.folder.path().join(format!("{number}.md"));
+            fs::write(&path, "").unwrap();
+            let time = SystemTime::now() - Duration::from_secs(1000 - number);
+            fs::File::options().append(true).open(path).unwrap().set_modified(time).unwrap();
+        }
+        let page = |variables| bench.resource(By::Reader, "index", variables).unwrap();
+        let first = page(json!({}));
+        change(&bench.folder.path().join("99.md"));
+        let titles = |page: &Value| {
+            let notes = page["notes"].as_array().unwrap();
+            notes.iter().map(|note| note["title"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+        };
+        let second = page(json!({ "after": first["next"] }));
+        let all = [titles(&first), titles(&second)].concat();
+        assert_eq!((all.len(), &*all[100], second.get("next")), (whole, "100", None));
+        // The id of a note that is there names its place, too.
+        let after_id = page(json!({ "after": first["notes"][49]["note_id"] }));
+        assert_eq!(titles(&after_id)[0], "50");
     }
 }
 
