@@ -285,6 +285,21 @@ impl Library {
         })
     }
 
+    /// Returns the documents that a commit removed, compared with its first parent, and the ids of their contents.
+    ///
+    /// # Errors
+    /// If the id is invalid, or the repository can't be read.
+    pub fn removed_by(&self, commit: &str) -> Result<Vec<(String, String)>, Failure> {
+        blocking(|| {
+            let repository = &self.working_tree.repository;
+            let removed = history::removed_by(&repository.git(), versions::content_id(commit)?)?;
+            let ours = |(path, blob): (String, gix::ObjectId)| {
+                Some((path.strip_prefix(repository.prefix())?.to_owned(), blob.to_string()))
+            };
+            Ok(removed.into_iter().filter_map(ours).collect())
+        })
+    }
+
     /// Returns the folder `name` for files of this library, in the repository but not part of it; it need not exist. Libraries that
     /// are folders of one repository have different ones.
     pub fn derived(&self, name: &str) -> PathBuf {

@@ -7,10 +7,11 @@
 
 use std::{
     collections::{HashMap, HashSet, VecDeque},
+    ops::ControlFlow,
     sync::Arc,
 };
 
-use gix::ObjectId;
+use gix::{ObjectId, bstr::ByteSlice};
 use parking_lot::Mutex;
 use tabellion_runtime::Failure;
 
@@ -58,6 +59,31 @@ pub(super) fn of_commit(
         changed.paths.retain(|path| beside.contains(path));
     }
     Ok((!changed.truncated).then_some(changed.paths))
+}
+
+/// Returns the git paths of the Markdown files that a commit removed, compared with its first parent, and their contents.
+pub(in super::super) fn removed_by(
+    git: &gix::Repository,
+    commit: ObjectId,
+) -> Result<Vec<(String, ObjectId)>, Failure> {
+    let Some(commit) = CommitData::read(git, commit)? else {
+        return Ok(vec![]);
+    };
+    let Some(before) = trees_of_parents(git, &commit)?.first().copied() else {
+        return Ok(vec![]);
+    };
+    let mut removed = vec![];
+    let walked =
+        tree_diff::walk(git, [Some(before), commit.tree], &mut OF_CACHE.clone(), |path, [was, is]| {
+            if let (Ok(path), Some((mode, blob)), None) = (path.to_str(), was, is)
+                && mode.is_blob()
+                && is_markdown(path)
+            {
+                removed.push((path.to_owned(), blob));
+            }
+            ControlFlow::Continue(())
+        });
+    walked.map(|_| removed)
 }
 
 /// A document that a commit changed, or that its record names although its bytes are unchanged; or [`ANY`].

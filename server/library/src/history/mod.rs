@@ -24,7 +24,8 @@ pub use self::agreement::{Agreement, CacheState};
 pub use self::entry::LogEntry;
 pub use self::find::FindEntryError;
 pub(super) use self::{
-    agreement::agreement, ancestry::reaches, changes::Touched, find::find, keeper::attempts,
+    agreement::agreement, ancestry::reaches, changes::Touched, changes::removed_by, find::find,
+    keeper::attempts,
 };
 use self::{
     ancestry::CommitData,

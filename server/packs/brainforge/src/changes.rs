@@ -281,6 +281,16 @@ pub(super) fn link(
     let time = call.time(shelf.library(), &entry.path)?;
     let known = note.metadata.links.iter().find(is_same);
     let by = Some(author.name.to_string());
+    let mut members = vec![];
+    if note.metadata.id != Some(source) {
+        members.push(("id", Some(json!(source.to_string()))));
+    }
+    let current = versions::current(shelf, cx, &entry.path)?;
+    if current > note.metadata.version.unwrap_or(1) {
+        // A version edited by a person keeps its own number.
+        members.push(("version", Some(json!(current))));
+    }
+    let text = tabellion_notes::set(&text, &members).map_err(unchangeable)?;
     let (link, text) = match known {
         Some(link) if given.as_ref().is_none_or(|given| *given == link.metadata) => (link.clone(), text),
         // Links of agents do not wait for a reviewer, so they change nothing of a person's.
@@ -299,16 +309,6 @@ pub(super) fn link(
             };
             let new = Link { id: Some(new.id_from(source)), ..new };
             let link = Link { by, metadata: given.unwrap_or_default(), ..known.cloned().unwrap_or(new) };
-            let mut members = vec![];
-            if note.metadata.id != Some(source) {
-                members.push(("id", Some(json!(source.to_string()))));
-            }
-            let current = versions::current(cx, &note)?;
-            if current > note.metadata.version.unwrap_or(1) {
-                // A version edited by a person keeps its own number.
-                members.push(("version", Some(json!(current))));
-            }
-            let text = tabellion_notes::set(&text, &members).map_err(unchangeable)?;
             let text = tabellion_notes::put_link(&text, &link).map_err(unchangeable)?;
             (link, text)
         }

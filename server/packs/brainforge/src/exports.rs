@@ -18,7 +18,7 @@ use uuid::Uuid;
 
 use super::{
     downloads::Exports,
-    shelf::{LIFETIME, Shelf, io, of_catalogue},
+    shelf::{self, LIFETIME, Shelf},
     values::{check_tags, count, invalid, moment, not_found, parse_id, word},
     versions,
 };
@@ -36,7 +36,8 @@ pub(super) fn export(
     };
     let (id, now) = (Uuid::new_v4(), Utc::now());
     let file = shelf.exports().create(&format!("{id}.{extension}"));
-    let (path, file) = file.map_err(|error| io(format!("can't create the file of the export: {error}")))?;
+    let (path, file) =
+        file.map_err(|error| shelf::io(format!("can't create the file of the export: {error}")))?;
     let export = Export {
         id,
         created_at: now,
@@ -67,7 +68,7 @@ pub(super) fn export(
     };
     let url = url.map_err(|error| {
         remove(shelf, &path);
-        io(format!("the export can't be given a URL: {error}"))
+        shelf::io(format!("the export can't be given a URL: {error}"))
     })?;
     Ok(ExportLibraryResponse {
         export_id: Some(id.to_string()),
@@ -121,9 +122,7 @@ fn write(
         let sensitive = entries.iter().filter(|entry| entry.metadata.sensitive).count();
         let failure = RefCell::new(None);
         let version = |entry: &Entry| {
-            let note = notes.note(entry).map_err(of_catalogue);
-            let version = note.and_then(|note| versions::current(cx, &note));
-            version.unwrap_or_else(|error| {
+            versions::current(shelf, cx, &entry.path).unwrap_or_else(|error| {
                 failure.replace(Some(error));
                 0
             })
@@ -135,7 +134,7 @@ fn write(
     match failure {
         // An export with made-up version numbers is not valid.
         Some(failure) => Err(failure.into()),
-        None => Ok((exported.map_err(|error| io(error.to_string()))?, sensitive)),
+        None => Ok((exported.map_err(|error| shelf::io(error.to_string()))?, sensitive)),
     }
 }
 

@@ -143,7 +143,7 @@ pub(super) fn note(shelf: &Shelf, cx: &ReadCx<'_>, id: &str) -> Result<NoteResou
         title: note.title.clone(),
         note_type: Some(note.metadata.note_type().to_owned()),
         tags: note.tags(),
-        version: number(versions::current(cx, &note)?),
+        version: number(versions::current(shelf, cx, &entry.path)?),
         created_at: moment(entry.created_at),
         updated_at: moment(entry.modified_at),
         created_by: note.metadata.created_by.clone(),
@@ -155,7 +155,9 @@ pub(super) fn note(shelf: &Shelf, cx: &ReadCx<'_>, id: &str) -> Result<NoteResou
 
 pub(super) fn versions(shelf: &Shelf, cx: &ReadCx<'_>, id: &str) -> Result<NoteVersionsResource, ToolError> {
     let entry = entry(shelf, id)?;
-    let versions = versions::all(shelf.library(), cx, &entry.path)?;
+    // Reasons for changes are about the text.
+    check_sensitive(cx, &entry.metadata)?;
+    let versions = versions::all(shelf, cx, &entry.path)?;
     let versions = versions.into_iter().rev().map(|version| NoteVersion {
         version: number(version.number),
         commit: version.commit,
@@ -174,7 +176,7 @@ pub(super) fn version(
     asked: &str,
 ) -> Result<VersionOfNoteResource, ToolError> {
     let entry = entry(shelf, id)?;
-    let versions = versions::all(shelf.library(), cx, &entry.path)?;
+    let versions = versions::all(shelf, cx, &entry.path)?;
     let found = versions.into_iter().find(|version| version.number.to_string() == asked);
     let found = found.ok_or_else(|| {
         let message = format!("the note has no version `{asked}`; `note://{id}/versions` lists them");

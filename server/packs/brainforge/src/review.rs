@@ -26,7 +26,7 @@ use super::{
     parts::Parted,
     shelf::Shelf,
     values::{FOLDER, caller, invalid, unchangeable},
-    versions::{self, REASON},
+    versions::{self, DECISION, REASON},
 };
 
 /// Members of front matter that are not in the digest: a proposal leaves ids and links alone, and versions are compared by their number.
@@ -42,10 +42,6 @@ pub(super) struct Base {
 }
 
 impl Base {
-    fn current(cx: &ReadCx<'_>, note: &Note) -> Result<Self, Failure> {
-        Ok(Self::new(versions::current(cx, note)?, note))
-    }
-
     fn new(version: u64, note: &Note) -> Self {
         let mut members = note.metadata.members();
         members.retain(|key, _| !APART.contains(&key.as_str()));
@@ -306,7 +302,8 @@ pub(super) fn current(shelf: &Shelf, cx: &ReadCx<'_>, note_id: Uuid) -> Result<O
     let Some(document) = cx.read(&entry.path)? else {
         return Ok(None);
     };
-    Base::current(cx, &Note::parse(&entry.path, &document.bytes)).map(Some)
+    let version = versions::current(shelf, cx, &entry.path)?;
+    Ok(Some(Base::new(version, &Note::parse(&entry.path, &document.bytes))))
 }
 
 /// A decision on a proposal.
@@ -329,7 +326,7 @@ impl Decision {
     pub(super) fn details(&self, review: &Review) -> Map<String, Value> {
         let details = [
             ("review_workflow_id", Some(self.id.to_string())),
-            ("decision", Some(self.on.clone())),
+            (DECISION, Some(self.on.clone())),
             (REASON, review.reason.clone()),
         ];
         let mut said: Map<String, Value> =

@@ -1,11 +1,13 @@
 //! The catalogue of a library's notes and their index, kept up to the files.
 
 use std::{
+    collections::HashMap,
     path::PathBuf,
     sync::{Arc, OnceLock, Weak},
     time::Duration,
 };
 
+use parking_lot::Mutex;
 use tabellion_library::{
     Library,
     path::{LibraryDir, LibraryPath},
@@ -18,7 +20,7 @@ use tabellion_notes::{
 };
 use tabellion_platform::FileStat;
 use tabellion_retrieval::{Nearness, TextKey};
-use tabellion_runtime::{Failure, FailureKind};
+use tabellion_runtime::{Failure, FailureKind, Snapshot as _};
 use uuid::Uuid;
 
 use super::{downloads, rounds::Rounds, values::FOLDER};
@@ -42,7 +44,12 @@ pub(super) struct Shelf {
     opened: OnceLock<(Catalogue, NoteIndex)>,
     meaning: Meaning,
     looks: Rounds<i64>,
+    /// The last answer of [`Shelf::removed_by`], since one commit often moves many notes.
+    removed: Mutex<Option<(String, Removed)>>,
 }
+
+/// Former paths of notes by the ids in their files.
+type Removed = Arc<HashMap<Uuid, String>>;
 
 impl Shelf {
     /// Creates the shelf of a library. Vectors are made by one of `models`, and `parse` reads the documents of instances.
@@ -56,6 +63,7 @@ impl Shelf {
             parse,
             opened: OnceLock::new(),
             looks: Rounds::new(),
+            removed: Mutex::default(),
         });
         let corpus: Weak<Self> = Arc::downgrade(&shelf);
         shelf.meaning.add(corpus);
@@ -158,6 +166,23 @@ impl Shelf {
             SearchError::Catalogue(error) => of_catalogue(error),
             other => io(other.to_string()),
         })
+    }
+
+    /// Returns the paths of the files that a commit removed, by the ids of notes in them.
+    pub(super) fn removed_by(&self, commit: &str) -> Result<Removed, Failure> {
+        let mut last = self.removed.lock();
+        if let Some((known, removed)) = &*last
+            && known == commit
+        {
+            return Ok(Arc::clone(removed));
+        }
+        let mut removed = HashMap::new();
+        for (path, content) in self.library.removed_by(commit)? {
+            let note = Note::parse(&path, &self.library.past_content(&path, &content)?);
+            removed.extend(note.metadata.id.map(|id| (id, path)));
+        }
+        let (_, removed) = last.insert((commit.to_owned(), Arc::new(removed)));
+        Ok(Arc::clone(removed))
     }
 
     /// Returns a version tag that changes with a note's file, and with each commit.

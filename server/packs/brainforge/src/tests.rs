@@ -1,6 +1,7 @@
 //! Calls of the contract and decisions of reviewers, compared with a model of the permitted ones.
 
 mod proposals;
+mod versions;
 mod workflows;
 
 use std::{
@@ -742,8 +743,11 @@ fn sensitive_notes_leave_with_an_owner_alone() {
     let id = &note["results"][0]["note_id"];
     for (by, is_shown) in [(By::Owner, true), (AGENT, false), (By::Reader, false), (By::Reviewer, false)] {
         let version = json!({ "note_id": id, "version": "1" });
-        for (template, variables) in [("note", json!({ "note_id": id })), ("version_of_note", version)] {
-            let read = bench.resource(by, template, variables);
+        let whole = json!({ "note_id": id });
+        for (template, variables) in
+            [("note", &whole), ("note_versions", &whole), ("version_of_note", &version)]
+        {
+            let read = bench.resource(by, template, variables.clone());
             assert_eq!(read.is_ok(), is_shown, "{by:?} {template}");
         }
         let found = bench.call(by, tool::SEMANTIC_SEARCH, json!({ "query": "secret" }));

@@ -1,18 +1,22 @@
 //! Numbers of versions: those in front matter, and one more for a person's later edits.
 
-use std::collections::{
-    BTreeMap, HashSet,
-    btree_map::Entry::{Occupied, Vacant},
+use std::{
+    cell::Cell,
+    collections::{BTreeMap, HashSet},
 };
 
 use chrono::{DateTime, FixedOffset, Utc};
 use serde_json::Value;
+use tabellion_contracts::brainforge::CONTRACT;
 use tabellion_library::Library;
 use tabellion_notes::Note;
 use tabellion_runtime::{Failure, ReadCx, Until, Version, VersionEntry};
 
-/// Detail of a log entry: the reason for the note's change.
+use super::shelf::Shelf;
+
+/// Details of a log entry: the reason for the note's change, and a reviewer's decision.
 pub(super) const REASON: &str = "reason";
+pub(super) const DECISION: &str = "decision";
 /// Summary of a version that no tool made.
 const BY_HAND: &str = "edited by hand";
 
@@ -27,21 +31,97 @@ pub(super) struct NoteVersion {
     pub(super) bytes: Vec<u8>,
 }
 
-/// Returns the number of a note's current version.
-pub(super) fn current(cx: &ReadCx<'_>, note: &Note) -> Result<u64, Failure> {
-    let is_of_tool = |version: &Version| version.entry.is_some();
-    let last_of_tool = Until { enough: &is_of_tool, ..Until::BEGINNING };
-    let history = cx.history(&note.path, last_of_tool)?;
-    let by_tool = history.versions.first().filter(|version| is_of_tool(version));
-    let left = match by_tool.map(|version| &version.content) {
-        Some(content) if *content != history.now => {
-            let bytes = content.as_ref().map(|content| cx.past_content(&note.path, content)).transpose()?;
-            let said = bytes.and_then(|bytes| Note::parse(&note.path, &bytes).metadata.version);
-            Some(said.unwrap_or(1))
-        }
-        _ => None,
+/// A commit of a note, or its bytes that are not committed yet, with the number of the version.
+struct Numbered {
+    number: u64,
+    version: Option<Version>,
+    bytes: Vec<u8>,
+}
+
+/// Returns the number of the current version of the note at `path`.
+pub(super) fn current(shelf: &Shelf, cx: &ReadCx<'_>, path: &str) -> Result<u64, Failure> {
+    let versions = numbered(shelf, cx, path, &has_number)?;
+    Ok(versions.last().map_or(1, |version| version.number))
+}
+
+/// Returns true for a change by a tool of this contract, which leaves the note's number in its front matter.
+fn has_number(version: &Version) -> bool {
+    let is_ours = |entry: &VersionEntry| {
+        CONTRACT.operation(&entry.tool).is_some() || entry.details.contains_key(DECISION)
     };
-    Ok(note.metadata.current_version(left))
+    version.entry.as_ref().is_some_and(is_ours)
+}
+
+/// Returns the versions of the note at `path` with their numbers, oldest first, back to the first that is enough.
+///
+/// Before a tool changes a note, each commit has a number of its own. After a tool's change, all commits by hand have the next number.
+fn numbered(
+    shelf: &Shelf,
+    cx: &ReadCx<'_>,
+    path: &str,
+    is_enough: &dyn Fn(&Version) -> bool,
+) -> Result<Vec<Numbered>, Failure> {
+    let history = cx.history(path, Until { enough: is_enough, ..Until::BEGINNING })?;
+    let committed = history.versions.last().and_then(|version| version.content.clone());
+    let uncommitted = history.document.filter(|_| committed != history.now);
+    let mut all = vec![];
+    let mut before = None;
+    let mut is_of_tools = false;
+    // The number that an edit by hand follows.
+    let mut left = None;
+    for version in with_former(shelf, cx, path, history.versions, is_enough)? {
+        let Some(content) = version.content.clone() else { continue };
+        let has_number = has_number(&version);
+        if !has_number && before.as_ref() == Some(&content) {
+            // The file was moved.
+            continue;
+        }
+        let bytes = cx.past_content(path, &content)?;
+        let number = Note::parse(path, &bytes).metadata.current_version(left.filter(|_| !has_number));
+        is_of_tools |= has_number;
+        if has_number || !is_of_tools {
+            left = Some(number);
+        }
+        before = Some(content);
+        all.push(Numbered { number, version: Some(version), bytes });
+    }
+    if let Some(document) = uncommitted {
+        let number = Note::parse(path, &document.bytes).metadata.current_version(left);
+        all.push(Numbered { number, version: None, bytes: document.bytes });
+    }
+    Ok(all)
+}
+
+/// Adds the versions of a note at its former paths: the commit that made its file removed a file with the same id.
+fn with_former(
+    shelf: &Shelf,
+    cx: &ReadCx<'_>,
+    path: &str,
+    mut versions: Vec<Version>,
+    is_enough: &dyn Fn(&Version) -> bool,
+) -> Result<Vec<Version>, Failure> {
+    while let Some(Version { commit, content: Some(content), .. }) =
+        versions.first().filter(|first| !is_enough(first)).cloned()
+    {
+        let removed = shelf.removed_by(&commit)?;
+        if removed.is_empty() {
+            break;
+        }
+        let id = Note::parse(path, &cx.past_content(path, &content)?).metadata.id;
+        let Some(former) = id.and_then(|id| removed.get(&id)) else { break };
+        // A later file at that path is a different note.
+        let is_earlier = Cell::new(false);
+        let enough = |version: &Version| {
+            is_earlier.replace(is_earlier.get() || version.commit == commit) && is_enough(version)
+        };
+        let mut earlier = cx.history(former, Until { enough: &enough, ..Until::BEGINNING })?.versions;
+        earlier.truncate(earlier.iter().position(|version| version.commit == commit).unwrap_or(0));
+        if earlier.is_empty() {
+            break;
+        }
+        versions.splice(0..0, earlier);
+    }
+    Ok(versions)
 }
 
 /// Returns the given reason for a change, or else the operation.
@@ -55,63 +135,35 @@ fn summary_of_log(library: &Library, version: &Version) -> Option<String> {
     library.find_entry(&version.commit).ok().map(|entry| entry.summary)
 }
 
-/// Returns the versions of the document at `path`, oldest first. A person's edits between two changes of tools are one version, and
-/// so are commits that left the number as it was, such as those of links: the last of them has the bytes.
-pub(super) fn all(library: &Library, cx: &ReadCx<'_>, path: &str) -> Result<Vec<NoteVersion>, Failure> {
-    let history = cx.history(path, Until::BEGINNING)?;
+/// Returns the versions of the note at `path`, oldest first. Of commits with the same number, such as a person's edits after a tool's change
+/// and those of links, the last has the bytes.
+pub(super) fn all(shelf: &Shelf, cx: &ReadCx<'_>, path: &str) -> Result<Vec<NoteVersion>, Failure> {
     let mut versions: BTreeMap<u64, NoteVersion> = BTreeMap::new();
     let mut contents = HashSet::new();
-    // The number set by the last change of a tool.
-    let mut left: Option<u64> = None;
-    for version in &history.versions {
-        let Some(content) = &version.content else {
+    for Numbered { number, version, bytes } in numbered(shelf, cx, path, &|_| false)? {
+        let Some(version) = version else {
+            let (commit, by) = (None, String::new());
+            let (at, summary) = (Utc::now().fixed_offset(), format!("{BY_HAND}, not committed yet"));
+            versions.insert(number, NoteVersion { number, commit, at, by, summary, bytes });
             continue;
         };
-        let is_new = contents.insert(&**content);
-        let bytes = cx.past_content(path, content)?;
-        let metadata = Note::parse(path, &bytes).metadata;
-        let (number, summary) = match &version.entry {
-            Some(entry) => {
-                left = Some(metadata.current_version(None));
-                (metadata.current_version(None), summary(entry))
-            }
-            None => {
-                // A look at the log takes a walk through later commits, so edits by hand are spared it.
-                let undone = if is_new { None } else { summary_of_log(library, version) };
-                (metadata.current_version(left), undone.unwrap_or_else(|| BY_HAND.to_owned()))
-            }
-        };
+        let is_new = contents.insert(version.content.clone());
         let commit = Some(version.commit.to_string());
-        match versions.entry(number) {
-            // A version's author is the author of the commit that first had the number.
-            Occupied(mut known) => {
-                let known = known.get_mut();
-                (known.commit, known.bytes) = (commit, bytes);
-            }
-            Vacant(new) => {
-                new.insert(NoteVersion {
-                    number,
-                    commit,
-                    at: version.time,
-                    by: version.author.clone(),
-                    summary,
-                    bytes,
-                });
-            }
+        // A version's author is the author of the commit that first had the number.
+        if let Some(known) = versions.get_mut(&number) {
+            (known.commit, known.bytes) = (commit, bytes);
+            continue;
         }
-    }
-    let committed = history.versions.last().and_then(|version| version.content.clone());
-    if let Some(document) = history.document.filter(|_| committed != history.now) {
-        let number = Note::parse(path, &document.bytes).metadata.current_version(left);
-        let version = NoteVersion {
-            number,
-            commit: None,
-            at: Utc::now().fixed_offset(),
-            by: String::new(),
-            summary: format!("{BY_HAND}, not committed yet"),
-            bytes: document.bytes,
+        let summary = match &version.entry {
+            Some(entry) => summary(entry),
+            // A look at the log takes a walk through later commits, so edits by hand are spared it.
+            None => {
+                let undone = if is_new { None } else { summary_of_log(shelf.library(), &version) };
+                undone.unwrap_or_else(|| BY_HAND.to_owned())
+            }
         };
-        versions.insert(number, version);
+        let (at, by) = (version.time, version.author);
+        versions.insert(number, NoteVersion { number, commit, at, by, summary, bytes });
     }
     Ok(versions.into_values().collect())
 }

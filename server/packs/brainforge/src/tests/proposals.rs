@@ -56,7 +56,7 @@ fn acts() -> impl Strategy<Value = Vec<Act>> {
 }
 
 impl Bench {
-    fn git(&self, arguments: &[&str]) {
+    pub(super) fn git(&self, arguments: &[&str]) {
         let mut git = Command::new("git");
         git.current_dir(self.folder.path()).args(["-c", "user.name=ada", "-c", "user.email=a@b"]);
         // Git may refuse a switch over changed files; the test allows that.
