@@ -5,7 +5,7 @@ use std::{collections::HashSet, ops::Range};
 use tabellion_markdown::{Flavor, Outline};
 use uuid::Uuid;
 
-use crate::{Metadata, Problem, derived_id, front_matter, tag};
+use crate::{Metadata, Problem, derived_id, front_matter, is_named_for, tag};
 
 /// Maximum characters of a title.
 pub const MAX_TITLE_CHARS: usize = 200;
@@ -17,8 +17,8 @@ pub struct Note {
     pub path: String,
     /// Its front matter; the default if that can't be read.
     pub metadata: Metadata,
-    /// Title in the front matter, or else the heading that the text begins with; or else the first line of a note made by a tool, or the
-    /// file's name without its extension of any other. At most [`MAX_TITLE_CHARS`].
+    /// Title in the front matter, or else the heading that the text begins with; or else, if a tool has named the file, [`title_of`] the
+    /// content, and otherwise the file's name without its extension. At most [`MAX_TITLE_CHARS`].
     pub title: String,
     /// Problems found in the file.
     pub problems: Vec<Problem>,
@@ -40,8 +40,12 @@ impl Note {
         let outline = Outline::parse(&text, Flavor::of_path(path));
         let (metadata, wrong) = front_matter::read(&text, outline.front_matter().end);
         problems.extend(wrong);
+        let name = path.rsplit('/').next().unwrap_or(path);
+        let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
         let body = &text[outline.front_matter().end..];
-        let title = title(&metadata, &outline, body, path);
+        let is_made = metadata.id.is_some_and(|id| is_named_for(path, id));
+        let otherwise = || if is_made { line_as_title(&metadata, body) } else { stem.to_owned() };
+        let title = title(&metadata, &outline, otherwise);
         Self { path: path.into(), metadata, title, problems, text, outline }
     }
 
@@ -86,21 +90,16 @@ impl Note {
     }
 }
 
-fn title(metadata: &Metadata, outline: &Outline, body: &str, path: &str) -> String {
+fn title(metadata: &Metadata, outline: &Outline, otherwise: impl FnOnce() -> String) -> String {
     let written = metadata.title.clone().filter(|title| !is_blank(title));
-    // A tool derives the file's name from the beginning of the note; a person chooses the name.
-    let line = || first_line(body).filter(|_| metadata.id.is_some());
-    let name = path.rsplit('/').next().unwrap_or(path);
-    let title = written.or_else(|| heading(outline)).or_else(line);
-    let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
-    one_line(&title.unwrap_or_else(|| stem.to_owned()))
+    one_line(&written.or_else(|| heading(outline)).unwrap_or_else(otherwise))
 }
 
-/// Returns the title of content without a file: the heading that it begins with, or else its first line.
-pub fn title_of(content: &str) -> String {
+/// Returns the title of a note whose file has no name yet: as of a note, or else its first line; `note` if it is sensitive, since titles are
+/// for all.
+pub fn title_of(metadata: &Metadata, content: &str) -> String {
     let outline = Outline::parse(content, Flavor::of_path("note.md"));
-    let title = heading(&outline).or_else(|| first_line(content));
-    one_line(&title.unwrap_or_else(|| "note".to_owned()))
+    title(metadata, &outline, || line_as_title(metadata, content))
 }
 
 fn heading(outline: &Outline) -> Option<String> {
@@ -108,8 +107,12 @@ fn heading(outline: &Outline) -> Option<String> {
     Some(section.text.clone()).filter(|text| !is_blank(text))
 }
 
-fn first_line(text: &str) -> Option<String> {
-    text.lines().find(|line| !is_blank(line)).map(String::from)
+/// Returns the first line with a letter or digit, without marks of lists and quotes.
+fn line_as_title(metadata: &Metadata, content: &str) -> String {
+    let is_mark = |c: char| c.is_whitespace() || matches!(c, '>' | '-' | '*' | '+');
+    let line = content.lines().find(|line| line.contains(char::is_alphanumeric));
+    let line = line.filter(|_| !metadata.sensitive);
+    line.map_or("note", |line| line.trim_start_matches(is_mark)).to_owned()
 }
 
 fn one_line(title: &str) -> String {

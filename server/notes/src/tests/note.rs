@@ -27,18 +27,25 @@ fn titles() {
     ] {
         assert_eq!(parse(text).title, title, "{text:?}");
     }
-    // Ids as tools write them.
-    let id = format!("---\nid: {}\n---\n", Uuid::nil());
-    for (content, title, of_content) in [
-        ("\n  first line \nsecond", "first line", "first line"),
-        ("text\n\n# Heading\n", "text", "text"),
+    // Front matter and names as tools write them.
+    for (content, made, sensitive) in [
+        ("\n  first line \nsecond", "first line", "note"),
+        ("text\n\n# Heading\n", "text", "note"),
         ("# Heading\n\ntext", "Heading", "Heading"),
-        ("```\n# no heading\n```\n", "```", "```"),
-        (" \n", "plan", "note"),
-        (&long, &long[..400], &long[..400]),
+        ("```\ncode\n```\n", "code", "note"),
+        ("***\n\n> - quoted\n", "quoted", "note"),
+        ("1984", "1984", "note"),
+        (" \n---\n", "note", "note"),
+        (&long, &long[..400], "note"),
     ] {
-        assert_eq!(parse(&(id.clone() + content)).title, title, "{content:?}");
-        assert_eq!(title_of(content), of_content, "{content:?}");
+        for (member, title) in [("", made), ("sensitive: true\n", sensitive)] {
+            let text = format!("---\nid: {}\n{member}---\n{content}", Uuid::nil());
+            let by_tool = Note::parse("notes/a-00000000.md", text.as_bytes());
+            assert_eq!(by_tool.title, title, "{text:?}");
+            assert_eq!(title_of(&by_tool.metadata, content), title, "{text:?}");
+            let heading = if title == "Heading" { title } else { "plan" };
+            assert_eq!(parse(&text).title, heading, "a person's file: {text:?}");
+        }
     }
     for path in ["X.mdx", "deep/X.markdown", "X.md", "X"] {
         assert_eq!(Note::parse(path, b"").title, "X", "{path}");

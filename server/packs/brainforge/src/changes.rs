@@ -39,13 +39,12 @@ pub(super) fn create(
     let author = caller(cx)?;
     let (call, waits) = (Moment::new(cx), cx.gates().requires_review());
     let id = call.id("note");
-    let title = given.get("title").and_then(Value::as_str).map(String::from);
-    let title = title.unwrap_or_else(|| tabellion_notes::title_of(&request.content));
+    let (mut metadata, _) = Metadata::from_members(given);
+    let title = tabellion_notes::title_of(&metadata, &request.content);
     let review_id = waits.then(|| call.id("review"));
     let path = review_id.map_or_else(|| tabellion_notes::file_name(&title, id), review::path_of);
     let instant = call.instant(shelf.library(), &path)?;
     let time = instant.trunc_subsecs(0);
-    let (mut metadata, _) = Metadata::from_members(given);
     metadata.id = Some(id);
     metadata.note_type = Some(word(&request.note_type));
     metadata.version = Some(1);

@@ -190,8 +190,7 @@ impl Review {
 
     /// Returns the title that the note will have.
     pub(super) fn title(&self) -> String {
-        let said = self.metadata.get("title").and_then(Value::as_str);
-        said.map_or_else(|| tabellion_notes::title_of(&self.content), String::from)
+        tabellion_notes::title_of(&Metadata::from_members(self.metadata.clone()).0, &self.content)
     }
 
     /// Returns the title of the note, or else the one that it will have.

@@ -734,7 +734,9 @@ fn sensitive_notes_leave_with_an_owner_alone() {
     let bench = Bench::new();
     let mut secret = created("secret");
     secret["metadata"] = json!({ "sensitive": true });
+    secret["content"] = "The word here is secret.\n".into();
     bench.call(By::Owner, tool::CREATE_NOTE, secret);
+    assert!(bench.files().keys().all(|path| path.starts_with("notes/note-")), "{:?}", bench.files());
     assert_eq!(bench.refusal(AGENT, tool::EXPORT_LIBRARY, json!({})).0, "MCP_CONSTITUTION_VIOLATION");
     let exports = fs::read_dir(bench.folder.path().join(".git/tabellion/notes/exports")).unwrap();
     assert_eq!(exports.count(), 0, "what is refused is removed");
@@ -752,6 +754,7 @@ fn sensitive_notes_leave_with_an_owner_alone() {
         }
         let found = bench.call(by, tool::SEMANTIC_SEARCH, json!({ "query": "secret" }));
         assert_eq!(found["results"][0].get("excerpt").is_some(), is_shown, "{by:?}");
+        assert_eq!(found["results"][0]["metadata"]["title"], "note");
     }
 }
 

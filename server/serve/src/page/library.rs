@@ -499,12 +499,12 @@ impl Source for LibrarySource {
             _ => failed(failure),
         })?;
         let found = found.ok_or_else(|| none(&"it may have been renamed or deleted"))?;
-        let text = String::from_utf8(found.bytes).ok();
+        let title = Parsed::parse(path, &found.bytes).title;
         let entries = self.entries()?;
         let about = entries.iter().filter(|entry| is_about(entry, path));
         Ok(Note {
-            title: text.as_deref().map_or_else(|| path.to_owned(), tabellion_notes::title_of),
-            text,
+            title,
+            text: String::from_utf8(found.bytes).ok(),
             entries: about.take(VERSIONS).map(|found| self.shown(found)).collect(),
             path: path.to_owned(),
         })
