@@ -63,7 +63,7 @@ impl Note {
         all.filter(|tag| keys.insert(tag::key(tag))).collect()
     }
 
-    /// Returns the content: the text below the front matter.
+    /// Returns the content: the text below the front matter, or the whole text if the front matter can't be read.
     pub fn content(&self) -> &str {
         &self.text[self.content_range()]
     }
@@ -76,12 +76,8 @@ impl Note {
     }
 
     pub(crate) fn content_range(&self) -> Range<usize> {
-        self.outline.front_matter().end..self.text.len()
-    }
-
-    /// Returns the searched range: the content, or the whole text if the front matter can't be read, as no other index has its words.
-    pub(crate) fn searched_range(&self) -> Range<usize> {
-        if self.is_front_matter_read() { self.content_range() } else { 0..self.text.len() }
+        let start = if self.is_front_matter_read() { self.outline.front_matter().end } else { 0 };
+        start..self.text.len()
     }
 
     /// Returns false if there is front matter that can't be read.

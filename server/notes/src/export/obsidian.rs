@@ -41,7 +41,7 @@ pub(super) fn write(plan: &Plan<'_>, out: &mut (impl Write + Seek)) -> Result<()
         }
         if plan.export.include_content {
             // Unreadable front matter is exported unchanged.
-            zip.write_all(texts.rewrite(entry, &note, note.searched_range()).as_bytes())?;
+            zip.write_all(texts.rewrite(entry, &note, note.content_range()).as_bytes())?;
         }
         if let Some(links) = links.get(&entry.id) {
             let ending = ending_of(&note.text);

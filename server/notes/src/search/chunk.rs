@@ -27,7 +27,7 @@ impl Chunk {
 /// Cuts a note. There is at least one chunk, which may be empty.
 pub(crate) fn chunks(note: &Note) -> Vec<Chunk> {
     let sections = note.outline.sections();
-    let content = note.searched_range();
+    let content = note.content_range();
     let mut chunks = vec![];
     let preamble_end = sections.first().map_or(content.end, |section| section.heading.start);
     add(&mut chunks, note, &[], content.start..preamble_end);

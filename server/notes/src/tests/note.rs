@@ -97,6 +97,14 @@ fn problems_are_said_and_hide_nothing() {
         assert_eq!((note.title.as_str(), note.problems.len()), (title, 1), "{:?}", note.problems);
         assert_eq!(note.problems[0].to_string(), problem);
     }
+    for text in [
+        "---\n\nFirst.\n\n---\n\nSecond.\n",
+        "---\ntitle: Notes: on #locks\n---\nText\n",
+        "+++\na = 1\n+++\nText\n",
+    ] {
+        let note = parse(text);
+        assert_eq!((note.content(), note.front_matter_bytes(text.len())), (text, 0), "{text:?}");
+    }
     let note = Note::parse("a.md", b"a \xff b");
     assert_eq!((note.problems.as_slice(), note.content()), (&[Problem::NotUtf8][..], "a \u{fffd} b"));
 }
@@ -155,7 +163,7 @@ fn front_matter_that_is_not_closed_is_a_problem_and_a_thematic_break_is_none() {
             other => panic!("{other}"),
         });
         assert_eq!(lines.collect::<Vec<_>>(), Vec::from_iter(line), "{text:?}");
-        assert_eq!(note.searched_range(), 0..text.len(), "{text:?}");
+        assert_eq!(note.content(), text);
     }
 }
 
