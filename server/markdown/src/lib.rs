@@ -16,6 +16,7 @@
 //! | [`merge_documents`] | two changes of one document, merged by sections |
 //! | [`lineage`] | section ids across the versions of a document, and the undo and redo stacks |
 //! | [`link_targets`] | the targets of a document's links, as written |
+//! | [`code_ranges`] | code and HTML, which are not text |
 //! | [`mod@preview`] | diff, summary and risk of a plan |
 //! | [`diff`] | parts that can be taken or left, changed words, unified diffs that `git apply` turns into exactly the new bytes |
 //!
@@ -25,6 +26,7 @@
 
 mod blocks;
 mod bounds;
+mod code;
 pub mod diff;
 mod display;
 pub mod edit;
@@ -49,6 +51,7 @@ pub mod target;
 mod tests;
 
 pub use bounds::{LimitError, MAX_LINES, MAX_MARKS};
+pub use code::code_ranges;
 pub use display::one_line;
 pub use edit::{Edit, EditError, Plan, plan};
 pub use front_matter::{FrontMatter, FrontMatterError, with_body};

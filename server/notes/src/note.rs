@@ -59,7 +59,8 @@ impl Note {
     /// Returns its tags: those of the front matter, and those in the text. Of several spellings that a filter takes for one tag, the first.
     pub fn tags(&self) -> Vec<String> {
         let mut keys = HashSet::new();
-        let all = self.metadata.tags.iter().cloned().chain(tag::in_text(self.content()));
+        let in_text = tag::in_text(self.content(), Flavor::of_path(&self.path));
+        let all = self.metadata.tags.iter().cloned().chain(in_text);
         all.filter(|tag| keys.insert(tag::key(tag))).collect()
     }
 

@@ -1,5 +1,6 @@
 //! Tags as in Obsidian: in front matter and in the text, case-insensitive, nested by `/`.
 
+use tabellion_markdown::{Flavor, code_ranges, link_targets};
 use unicode_normalization::UnicodeNormalization as _;
 
 /// Returns the search keys of a tag and of the tags above it.
@@ -21,37 +22,22 @@ pub fn is_tag(text: &str) -> bool {
     !key(text).is_empty()
 }
 
-/// Returns the tags in a Markdown text, in their order: `#` at the beginning of a word, and a name that is not just a number. Code is
-/// skipped.
-pub(crate) fn in_text(text: &str) -> Vec<String> {
+/// Returns the tags in a Markdown text, in their order: `#` at the beginning of a word, and a name that is not just a number. Code, HTML and
+/// targets of links are skipped.
+pub(crate) fn in_text(text: &str, flavor: Flavor) -> Vec<String> {
     let mut tags: Vec<String> = vec![];
-    let mut fence: Option<&str> = None;
-    for line in text.lines() {
-        let content = line.trim_start();
-        let mark = ["```", "~~~"].into_iter().find(|mark| content.starts_with(mark));
-        if let Some(open) = fence {
-            if mark == Some(open) {
-                fence = None;
-            }
-            continue;
-        }
-        if mark.is_some() {
-            fence = mark;
-            continue;
-        }
-        if line.starts_with("    ") || line.starts_with('\t') {
-            continue;
-        }
-        // Every second part is between backticks.
-        for part in content.split('`').step_by(2) {
-            for word in part.split_whitespace().filter_map(|word| word.strip_prefix('#')) {
-                let end = word.find(|c| !is_of_tag(c)).unwrap_or(word.len());
-                let name = word[..end].trim_matches('/');
-                let is_tag = name.chars().any(|c| !c.is_numeric() && c != '/');
-                if is_tag && !tags.iter().any(|known| key(known) == key(name)) {
-                    tags.push(name.to_owned());
-                }
-            }
+    let mut masked = text.as_bytes().to_vec();
+    let targets = link_targets(text, flavor).into_iter().map(|target| target.range);
+    for range in code_ranges(text, flavor).into_iter().chain(targets) {
+        masked[range].iter_mut().filter(|byte| !byte.is_ascii_whitespace()).for_each(|byte| *byte = b'x');
+    }
+    let masked = String::from_utf8_lossy(&masked);
+    for word in masked.split_whitespace().filter_map(|word| word.strip_prefix('#')) {
+        let end = word.find(|c| !is_of_tag(c)).unwrap_or(word.len());
+        let name = word[..end].trim_matches('/');
+        let is_tag = name.chars().any(|c| !c.is_numeric() && c != '/');
+        if is_tag && !tags.iter().any(|known| key(known) == key(name)) {
+            tags.push(name.to_owned());
         }
     }
     tags
@@ -85,6 +71,12 @@ mod tests {
                 &["text", "after"],
             ),
             ("    #indented\n\t#tab\n- #item\n> #quoted", &["item", "quoted"]),
+            (
+                "- a #top\n\t- b #tabbed\n\n\t    - c #spaced\n\n\t  more #continued\n",
+                &["top", "tabbed", "spaced", "continued"],
+            ),
+            ("````\n```\n#fenced\n```\n````\n`a\n#span` #after", &["after"]),
+            ("<!-- #hidden -->\n\n[[a #part]] [b]( #c ) `x`#no *#yes*", &[]),
             ("https://a.example/#part #über/größe #/a/ ##b #", &["über/größe", "a"]),
             ("#a #a #A", &["a"]),
             (
@@ -92,7 +84,7 @@ mod tests {
                 &["emoji🎉", "👩‍🚀", "हिन्दी", "U\u{308}ber", "z"],
             ),
         ] {
-            assert_eq!(in_text(text), tags, "{text:?}");
+            assert_eq!(in_text(text, Flavor::CommonMark), tags, "{text:?}");
         }
     }
 
