@@ -198,10 +198,11 @@ impl Reader<'_> {
 
     /// Removes a key and returns its value, which is not null. A key in a different case is the same key, unless tools set it.
     fn member(&mut self, key: &str) -> Option<Value> {
-        let is_same = |name: &&String| !KEPT_KEYS.contains(&key) && name.trim().eq_ignore_ascii_case(key);
         loop {
             let is_as_written = self.members.contains_key(key);
-            let name = if is_as_written { key.into() } else { self.members.keys().find(is_same)?.clone() };
+            let mut names = self.members.keys();
+            let name =
+                if is_as_written { key.into() } else { names.find(|name| is_spelled(name, key))?.clone() };
             let value = self.members.shift_remove(&name)?;
             if !value.is_null() {
                 return Some(value);
@@ -245,6 +246,12 @@ impl Reader<'_> {
         }
         links
     }
+}
+
+/// Returns true if a key in front matter is a spelling of `key`. Keys that callers set and that have a meaning are the same in any case.
+pub(crate) fn is_spelled(name: &str, key: &str) -> bool {
+    let is_free = KEYS.contains(&key) && !KEPT_KEYS.contains(&key);
+    name == key || is_free && name.trim().eq_ignore_ascii_case(key)
 }
 
 /// Returns tags from a list, or from a text with commas or blanks between them.

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use tabellion_markdown::{Flavor, FrontMatter, Outline, ending_of};
 
-use crate::{Link, Metadata, NoteError};
+use crate::{Link, Metadata, NoteError, metadata::is_spelled};
 
 /// Returns the text of a new note: front matter with `metadata`, followed by the unchanged `content`.
 ///
@@ -33,17 +33,25 @@ pub fn front_matter<K: AsRef<str>>(
     Ok(front_matter)
 }
 
-/// Returns a note's text with other values of keys. `None` removes a key.
+/// Returns a note's text with other values of keys. `None` removes a key. A key keeps its spelling, and has one spelling afterwards.
 ///
 /// # Errors
 /// [`NoteError::FrontMatter`] if the front matter can't be read, or changed without changing more than these keys.
 pub fn set(text: &str, changes: &[(&str, Option<Value>)]) -> Result<String, NoteError> {
     let mut text = text.to_owned();
     for (key, value) in changes {
+        let mut names: Vec<_> =
+            FrontMatter::parse(&text)?.values().into_iter().map(|(name, _)| name).collect();
+        names.retain(|name| is_spelled(name, key));
+        let kept = names.iter().position(|name| name == key).unwrap_or(0);
+        let kept = if names.is_empty() { (*key).to_owned() } else { names.swap_remove(kept) };
+        for name in names {
+            text = FrontMatter::parse(&text)?.remove(&name)?;
+        }
         let front_matter = FrontMatter::parse(&text)?;
         text = match value {
-            Some(value) => front_matter.set(key, value)?,
-            None => front_matter.remove(key)?,
+            Some(value) => front_matter.set(&kept, value)?,
+            None => front_matter.remove(&kept)?,
         };
     }
     Ok(text)

@@ -25,6 +25,18 @@ fn a_change_of_a_key_leaves_all_else() {
     ] {
         assert_eq!(set(HANDWRITTEN, &changes).unwrap(), HANDWRITTEN.replace(from, to));
     }
+    // A key is the same in any case, unless tools or people alone give it a meaning.
+    for (before, key, value, after) in [
+        ("Title: Old\n", "title", Some(json!("New")), "Title: New\n"),
+        ("TAGS: [x]\na: 1\n", "tags", None, "a: 1\n"),
+        ("Sensitive: true\nsensitive: true\n", "sensitive", Some(json!(false)), "sensitive: false\n"),
+        ("SOURCE: a\nSource: b\n", "source", Some(json!("c")), "SOURCE: c\n"),
+        ("Version: a\n", "version", Some(json!(2)), "Version: a\nversion: 2\n"),
+        ("Mine: a\n", "mine", Some(json!("b")), "Mine: a\nmine: b\n"),
+    ] {
+        let text = |members| format!("---\n{members}---\nText");
+        assert_eq!(set(&text(before), &[(key, value)]).unwrap(), text(after), "{before:?}");
+    }
     assert_eq!(replace_body(HANDWRITTEN, "New").unwrap(), HANDWRITTEN.replace("Text\r\n", "New"));
 }
 
