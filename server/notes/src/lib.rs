@@ -41,7 +41,7 @@ pub use self::{
     export::{Export, ExportError, ExportFiles, Exported, Format, SECRET_BYTES, SecretFile, export},
     identity::{derived_id, file_name, is_named_for, is_note},
     link::Link,
-    metadata::{Agent, KEPT_KEYS, Metadata},
+    metadata::{Agent, KEPT_KEYS, MAX_VERSION, Metadata},
     note::{MAX_TITLE_CHARS, Note, title_of},
     problem::Problem,
     render::{front_matter, put_link, render, replace_body, set},

@@ -26,6 +26,9 @@ pub(crate) const KEYS: [&str; 13] = [
     "links",
 ];
 
+/// The largest version that is read from a file: beyond it is room for later ones that JSON's readers still tell apart.
+pub const MAX_VERSION: u64 = 1 << 52;
+
 /// The type of a note without one.
 const PERMANENT: &str = "permanent";
 
@@ -95,8 +98,9 @@ impl Metadata {
             note_type: reader.text("type"),
             tags: reader.take("tags", "a list of texts", tags).unwrap_or_default(),
             source: reader.text("source"),
-            version: reader
-                .take("version", "a number from 1", |value| value.as_u64().filter(|version| *version > 0)),
+            version: reader.take("version", "a number from 1 to 4503599627370496", |value| {
+                value.as_u64().filter(|version| (1..=MAX_VERSION).contains(version))
+            }),
             created_at: reader.take("created_at", "a time, such as 2026-01-31T12:00:00Z", |value| {
                 parse_time(value.as_str()?)
             }),

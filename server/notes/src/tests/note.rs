@@ -81,7 +81,16 @@ fn front_matter_is_read_as_people_write_it() {
 fn problems_are_said_and_hide_nothing() {
     for (text, problem, title) in [
         ("---\nid: 12\ntitle: T\n---\n", "`id` is left out: it should be a UUID", "T"),
-        ("---\nversion: 0\ntitle: T\n---\n", "`version` is left out: it should be a number from 1", "T"),
+        (
+            "---\nversion: 0\ntitle: T\n---\n",
+            "`version` is left out: it should be a number from 1 to 4503599627370496",
+            "T",
+        ),
+        (
+            "---\nversion: 20261130123045123\ntitle: T\n---\n",
+            "`version` is left out: it should be a number from 1 to 4503599627370496",
+            "T",
+        ),
         (
             "---\nlinks: [{to: 5b0d6c1e-0c8f-4f0a-8a43-1b1f6e0e5a77, relation: r}, x]\n---\nT",
             "`links[2]` is left out: it should be a link with `to`, the id of a note, and `relation`",

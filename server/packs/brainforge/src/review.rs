@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use tabellion_contracts::brainforge::{AgentNoteReviewEffect, ToolError, WORKFLOW_AGENT_NOTE_REVIEW};
 use tabellion_markdown::{FrontMatter, diff};
-use tabellion_notes::{InstanceFilter, Metadata, Note};
+use tabellion_notes::{InstanceFilter, MAX_VERSION, Metadata, Note};
 use tabellion_pack::review::{Over, Remark, Shown, Side};
 use tabellion_runtime::{
     Change, Content, Edit, Failure, FailureKind, KnownCaller, ReadCx, Until,
@@ -108,7 +108,7 @@ impl Review {
         let front_matter = FrontMatter::parse(text).ok()?;
         let mut members = front_matter.values();
         let content = front_matter.body().to_owned();
-        let number = |value: Option<Value>| value.and_then(|value| value.as_u64());
+        let number = |value: Option<Value>| value?.as_u64().filter(|number| *number <= MAX_VERSION);
         let text = |value: Option<Value>| value.and_then(|value| value.as_str().map(String::from));
         Some(Self {
             id: id_of(path)?,
