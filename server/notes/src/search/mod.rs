@@ -31,7 +31,7 @@ pub(crate) fn documents(note: &Note, created: i64) -> Vec<Document> {
     let metadata = &note.metadata;
     let keys: BTreeSet<_> = note.tags().iter().flat_map(|tag| tag::keys(tag)).collect();
     let tags = keys.iter().map(|key| Facet::new(TAG, key));
-    let facets: Vec<_> = metadata.note_type.iter().map(|kind| Facet::new(TYPE, kind)).chain(tags).collect();
+    let facets: Vec<_> = [Facet::new(TYPE, metadata.note_type())].into_iter().chain(tags).collect();
     let document = |(place, chunk): (i64, chunk::Chunk)| Document {
         texts: vec![
             Text::weighted(&note.title, TITLE),

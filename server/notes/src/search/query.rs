@@ -15,7 +15,7 @@ use super::{
 use crate::{Catalogue, CatalogueError, Entry, Selection, identity::parse_chunk_key, tag};
 
 /// Version of the conversion of notes to documents. A different name has the index rebuilt.
-const RECIPE: &str = "notes 4";
+const RECIPE: &str = "notes 5";
 /// Number of hits requested beyond the limit, so that equal ones at its end are in order.
 const BEYOND: usize = 16;
 

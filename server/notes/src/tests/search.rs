@@ -41,8 +41,8 @@ fn a_note_is_found_once_and_filters_go_first() {
     let many = (0..20).map(|n| format!("## Part {n}\n\nparser {n}\n\n")).collect::<String>();
     let folder = Folder::with_files(&[
         ("many.md", &many),
-        ("b.md", "---\ntype: permanent\ntags: [x, y]\ncreated_at: 2026-01-02\n---\n# parser"),
-        ("a.md", "---\ntype: permanent\ntags: [x, z]\ncreated_at: 2026-01-02\n---\n# parser"),
+        ("b.md", "---\ntype: essay\ntags: [x, y]\ncreated_at: 2026-01-02\n---\n# parser"),
+        ("a.md", "---\ntype: essay\ntags: [x, z]\ncreated_at: 2026-01-02\n---\n# parser"),
         ("old.md", "---\ntags: [x, y]\ncreated_at: 2025-01-02\n---\n# parser"),
     ]);
     let all = search(&folder, "parser", Selection::default(), 10);
@@ -55,11 +55,13 @@ fn a_note_is_found_once_and_filters_go_first() {
     assert_eq!(paths(&of(tags(&["x", "y"]))), ["b.md", "old.md"], "newer first, where scores are equal");
     let ids = Some(vec![all.hits[0].entry.id]);
     assert_eq!(of(Selection { ids, ..Selection::default() }).total, 1);
-    let permanent = of(Selection { note_type: Some("permanent".into()), ..Selection::default() });
-    let mut by_id = permanent.hits.iter().map(|hit| hit.entry.id).collect::<Vec<_>>();
-    assert_eq!(permanent.hits[0].score, permanent.hits[1].score);
+    let of_type = |kind: &str| of(Selection { note_type: Some(kind.into()), ..Selection::default() });
+    assert_eq!(of_type("permanent").total, 2, "a file without a type is permanent");
+    let essays = of_type("essay");
+    let mut by_id = essays.hits.iter().map(|hit| hit.entry.id).collect::<Vec<_>>();
+    assert_eq!(essays.hits[0].score, essays.hits[1].score);
     by_id.sort();
-    assert_eq!(permanent.hits.iter().map(|hit| hit.entry.id).collect::<Vec<_>>(), by_id);
+    assert_eq!(essays.hits.iter().map(|hit| hit.entry.id).collect::<Vec<_>>(), by_id);
     folder.write("b.md", "nothing");
     assert_eq!(paths(&of(tags(&["x", "y"]))), ["old.md"], "a hand edit is seen");
 }
