@@ -2,11 +2,11 @@
 
 use std::{borrow::Cow, collections::HashMap, ops::Range};
 
-use tabellion_markdown::{Flavor, link_targets};
+use tabellion_markdown::{Flavor, LinkTarget, link_targets};
 use unicode_normalization::UnicodeNormalization as _;
 use uuid::Uuid;
 
-use super::names::{Names, leaf};
+use super::names::{Names, is_linkable, leaf};
 use crate::{Entry, Note};
 
 /// The paths in the library and those in an export.
@@ -37,13 +37,29 @@ impl<'n> Links<'n> {
 
     /// Returns a part of a note's text in which its links lead where they led in the library.
     pub(super) fn rewrite<'t>(&self, entry: &Entry, note: &'t Note, range: Range<usize>) -> Cow<'t, str> {
-        let text = &note.text;
+        let front_matter = wiki_targets(&note.text[note.outline.front_matter()]);
+        let targets = front_matter.chain(link_targets(&note.text, Flavor::of_path(&entry.path)));
+        self.replace(entry, &note.text, range, targets)
+    }
+
+    /// Returns front matter of a note in which its wiki links lead where they led in the library.
+    pub(super) fn rewrite_front_matter<'t>(&self, entry: &Entry, text: &'t str) -> Cow<'t, str> {
+        self.replace(entry, text, 0..text.len(), wiki_targets(text))
+    }
+
+    fn replace<'t>(
+        &self,
+        entry: &Entry,
+        text: &'t str,
+        range: Range<usize>,
+        targets: impl Iterator<Item = LinkTarget>,
+    ) -> Cow<'t, str> {
         if !self.is_any_moved {
             return text[range].into();
         }
         let mut rewritten = String::new();
         let mut at = range.start;
-        for target in link_targets(text, Flavor::of_path(&entry.path)) {
+        for target in targets {
             let written = &text[target.range.clone()];
             let is_of_part = |c: char| c == '#' || (c == '?' && !target.is_wiki);
             let (link, part) = written.split_at(written.find(is_of_part).unwrap_or(written.len()));
@@ -60,6 +76,17 @@ impl<'n> Links<'n> {
         }
         rewritten.push_str(&text[at..range.end]);
         rewritten.into()
+    }
+
+    /// Returns a link from the text of a note to another.
+    pub(super) fn link(&self, from: Uuid, to: Uuid) -> String {
+        let [from, path] = [from, to].map(|id| self.names.path(id));
+        let target = self.names.wiki_link(to);
+        if is_linkable(target) {
+            return format!("[[{target}]]");
+        }
+        let text = leaf(target).replace('[', "\\[").replace(']', "\\]");
+        format!("[{text}]({})", encoded(&relative_path(folder(from), path), false))
     }
 
     /// Returns the new target of a wiki link; `None` if it stays.
@@ -110,6 +137,15 @@ impl<'n> Links<'n> {
             |path: &&String| format!("/{}", stem(path).to_lowercase()).ends_with(&format!("/{link}"));
         paths.filter(is_named).min_by_key(|path| (path.len(), path.as_str())).map(String::as_str)
     }
+}
+
+/// Finds the wiki links in front matter, whose values are no Markdown.
+fn wiki_targets(text: &str) -> impl Iterator<Item = LinkTarget> {
+    text.match_indices("[[").filter_map(|(at, mark)| {
+        let start = at + mark.len();
+        let length = text[start..].find(['|', ']', '\n'])?;
+        Some(LinkTarget { range: start..start + length, is_wiki: true })
+    })
 }
 
 fn composed(text: &str) -> String {

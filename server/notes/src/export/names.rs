@@ -90,6 +90,11 @@ impl Names {
     }
 }
 
+/// Returns true if a wiki link can have this target.
+pub(super) fn is_linkable(target: &str) -> bool {
+    !target.contains(REFUSED_IN_LINKS)
+}
+
 /// Returns the last part of a path.
 pub(super) fn leaf(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)

@@ -15,7 +15,7 @@ use super::{
     names::{Names, leaf},
     plan::{ExportError, Plan},
 };
-use crate::{Entry, Metadata, Note, front_matter, metadata::tags};
+use crate::{Entry, Metadata, Note, front_matter, scalar::scalar};
 
 /// Number of hexadecimal digits of the id in the names that tools make.
 const ID_DIGITS: usize = 8;
@@ -23,10 +23,10 @@ const ID_DIGITS: usize = 8;
 pub(super) fn write(plan: &Plan<'_>, out: &mut (impl Write + Seek)) -> Result<(), ExportError> {
     let names = Names::in_vault(&plan.entries, &mentioned(plan)?);
     let texts = Links::new(&names, &plan.entries);
-    let mut links: HashMap<Uuid, BTreeMap<&str, Vec<&str>>> = HashMap::new();
+    let mut links: HashMap<Uuid, BTreeMap<&str, Vec<Uuid>>> = HashMap::new();
     for found in plan.links.iter().filter(|_| plan.export.include_links) {
         let of_note = links.entry(found.source).or_default();
-        of_note.entry(&found.link.relation).or_default().push(names.wiki_link(found.link.to));
+        of_note.entry(&found.link.relation).or_default().push(found.link.to);
     }
     let mut zip = ZipWriter::new(out);
     for entry in &plan.entries {
@@ -37,7 +37,7 @@ pub(super) fn write(plan: &Plan<'_>, out: &mut (impl Write + Seek)) -> Result<()
         if note.is_front_matter_read() {
             let front_matter = front_matter(metadata(entry, &note, name).members(), &note.text)
                 .map_err(|source| ExportError::Note { path: entry.path.clone(), source })?;
-            zip.write_all(front_matter.as_bytes())?;
+            zip.write_all(texts.rewrite_front_matter(entry, &front_matter).as_bytes())?;
         }
         if plan.export.include_content {
             // Unreadable front matter is exported unchanged.
@@ -49,7 +49,7 @@ pub(super) fn write(plan: &Plan<'_>, out: &mut (impl Write + Seek)) -> Result<()
             for (relation, targets) in links {
                 write!(zip, "{ending}### {relation}{ending}{ending}")?;
                 for target in targets {
-                    write!(zip, "- [[{target}]]{ending}")?;
+                    write!(zip, "- {}{ending}", texts.link(entry.id, *target))?;
                 }
             }
         }
@@ -58,14 +58,14 @@ pub(super) fn write(plan: &Plan<'_>, out: &mut (impl Write + Seek)) -> Result<()
     Ok(())
 }
 
-/// Returns the notes whose files' names, which end with digits of their ids, occur in the text of an exported note.
+/// Returns the notes whose files' names, which end with digits of their ids, occur in an exported note.
 fn mentioned(plan: &Plan<'_>) -> Result<HashSet<Uuid>, ExportError> {
     let digits = |entry: &Entry| entry.id.simple().to_string()[..ID_DIGITS].to_owned();
     let made: HashMap<String, Uuid> = plan.entries.iter().map(|entry| (digits(entry), entry.id)).collect();
     let mut mentioned = HashSet::new();
     for entry in plan.entries.iter().filter(|_| plan.export.include_content) {
         let note = plan.notes.note(entry)?;
-        let names = note.content().split('-').skip(1);
+        let names = note.text.split('-').skip(1);
         let ids = names.filter_map(|rest| made.get(rest.get(..ID_DIGITS)?));
         mentioned.extend(ids.filter(|id| **id != entry.id));
     }
@@ -83,12 +83,17 @@ fn metadata(entry: &Entry, note: &Note, name: &str) -> Metadata {
     for tag in &mut metadata.tags {
         *tag = tag.split_whitespace().collect::<Vec<_>>().join("-");
     }
-    let mut aliases = metadata.others.get("aliases").and_then(tags).unwrap_or_default();
+    let key = metadata.others.keys().find(|key| key.eq_ignore_ascii_case("aliases"));
+    let key = key.map_or("aliases", String::as_str).to_owned();
+    let mut aliases: Vec<String> = match metadata.others.get(&key) {
+        Some(Value::Array(aliases)) => aliases.iter().filter_map(scalar).collect(),
+        alias => alias.and_then(scalar).into_iter().collect(),
+    };
     if name != entry.title && !aliases.contains(&entry.title) {
         aliases.insert(0, entry.title.clone());
     }
     if !aliases.is_empty() {
-        metadata.others.insert("aliases".into(), Value::from(aliases));
+        metadata.others.insert(key, Value::from(aliases));
     }
     metadata.created_at = Some(entry.created_at);
     metadata

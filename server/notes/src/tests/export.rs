@@ -176,6 +176,41 @@ fn links_lead_to_files_with_other_names() {
 }
 
 #[test]
+fn front_matter_of_a_vault_leads_where_it_led() {
+    let plan = made(1, "Plan", "");
+    let mentioned = made(4, "Mentioned", "");
+    let [plan_name, name] = [&plan.0, &mentioned.0].map(|path| path[6..path.len() - 3].to_owned());
+    let links = ["C# a.md", "Plan.md"].map(|path| format!("{{to: {}, relation: cites}}", derived_id(path)));
+    let up = format!("up: \"[[{name}]]\"\n");
+    let moved = "also:\n  - \"[[aux|a]]\"\n";
+    let folder = Folder::with_files(&[
+        (&plan.0, plan.1.as_str()),
+        (&mentioned.0, &mentioned.1),
+        ("aux.md", "---\naliases: John Doe\n---\n"),
+        ("b.md", "---\nAliases: [Jo, 'a #b']\n---\n# Other\n"),
+        ("Source.md", &format!("---\n{up}{moved}links: [{}]\n---\n{plan_name}", links[0])),
+        ("C# a.md", ""),
+    ]);
+    for format in [Format::Markdown, Format::Obsidian] {
+        exported(&folder, format, BOTH, Selection::default());
+        let files = zip(&folder);
+        let text = |name: &str| String::from_utf8(files[name].clone()).unwrap();
+        let source = text("Source.md");
+        assert!(source.contains(&up) && source.contains(&moved.replace("aux", "_aux")), "{source}");
+        assert!(files.contains_key(&mentioned.0), "{:?}", files.keys());
+        if format == Format::Obsidian {
+            assert!(source.ends_with("- [C# a](C%23%20a.md)\n"), "{source}");
+            assert!(text("_aux.md").contains("aliases:\n  - aux\n  - John Doe\n"), "{}", text("_aux.md"));
+            let b = text("b.md");
+            assert!(
+                b.contains("Aliases:\n  - Other\n  - Jo\n  - \"a #b\"\n") && !b.contains("aliases"),
+                "{b}"
+            );
+        }
+    }
+}
+
+#[test]
 fn wiki_links_follow_names_with_any_character() {
     for character in [':', '*', '?', '"', '<', '>'] {
         let text = |name: &str| format!("[[{name}]] ![[{name}#H?]] [[{name}|q?]] [[in/{name}]]");
