@@ -1,6 +1,6 @@
 //! Exports: files next to the index, until they expire.
 
-use std::{cell::RefCell, fs::File, path::Path};
+use std::{cell::RefCell, fs::File, io, path::Path};
 
 use chrono::Utc;
 use serde_json::{Value, json};
@@ -62,9 +62,7 @@ pub(super) fn export(
             until,
             cx.call().identity.as_ref(),
         ),
-        None => Url::from_file_path(&path)
-            .map(String::from)
-            .map_err(|()| std::io::Error::other("its path is no URL")),
+        None => file_url(&path),
     };
     let url = url.map_err(|error| {
         remove(shelf, &path);
@@ -79,6 +77,13 @@ pub(super) fn export(
         download_url: Some(url),
         expires_at: Some(moment(until)),
     })
+}
+
+/// Returns the URL of a file. [`Url`] leaves characters in it that a URI (RFC 3986) does not have.
+fn file_url(path: &Path) -> io::Result<String> {
+    let url = Url::from_file_path(path).map_err(|()| io::Error::other("its path is no URL"))?;
+    let encode = |c: char| if "[]|^".contains(c) { format!("%{:02X}", u32::from(c)) } else { c.into() };
+    Ok(url.as_str().chars().map(encode).collect())
 }
 
 /// Returns the selection of notes to export. Ids of notes that do not exist are refused.
@@ -151,5 +156,21 @@ fn may_leave(cx: &ReadCx<'_>, export: &Value) -> bool {
 fn remove(shelf: &Shelf, path: &Path) {
     if let Err(error) = shelf.exports().remove(path) {
         tracing::warn!(path = %path.display(), %error, "an export can't be removed");
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_url_of_any_file_is_a_uri() {
+        for (path, url) in [
+            ("/a b/#%?.json", "file:///a%20b/%23%25%3F.json"),
+            ("/[x]/a|b^c", "file:///%5Bx%5D/a%7Cb%5Ec"),
+            ("/\\`{\"<é>}", "file:///%5C%60%7B%22%3C%C3%A9%3E%7D"),
+        ] {
+            assert_eq!(file_url(Path::new(path)).unwrap(), url);
+        }
     }
 }
