@@ -75,7 +75,7 @@ pub struct Metadata {
     pub sensitive: bool,
     /// Links from this note, in their order.
     pub links: Vec<Link>,
-    /// All other members.
+    /// All other members, and those with a meaning whose values can't be understood.
     pub others: Map<String, Value>,
 }
 
@@ -91,7 +91,7 @@ pub struct Agent {
 impl Metadata {
     /// Reads the members of front matter; returns a problem for each one that can't be understood.
     pub fn from_members(mut members: Map<String, Value>) -> (Self, Vec<Problem>) {
-        let mut reader = Reader { members: &mut members, problems: vec![] };
+        let mut reader = Reader { members: &mut members, unread: Map::new(), problems: vec![] };
         let metadata = Self {
             id: reader.take("id", "a UUID", |value| Uuid::try_parse(value.as_str()?).ok()),
             title: reader.text("title"),
@@ -112,8 +112,8 @@ impl Metadata {
             links: reader.links(),
             others: Map::new(),
         };
-        let problems = reader.problems;
-        let others = members;
+        let Reader { unread, problems, .. } = reader;
+        let others = members.into_iter().chain(unread).collect();
         (Self { others, ..metadata }, problems)
     }
 
@@ -182,6 +182,8 @@ impl Agent {
 /// Takes the members that have a meaning, and collects their problems.
 struct Reader<'m> {
     members: &'m mut Map<String, Value>,
+    /// Members that can't be understood: they are a person's.
+    unread: Map<String, Value>,
     problems: Vec<Problem>,
 }
 
@@ -196,6 +198,7 @@ impl Reader<'_> {
         let parsed = parse(&value);
         if parsed.is_none() {
             self.problem(key.into(), expected);
+            self.unread.insert(key.into(), value);
         }
         parsed
     }
