@@ -9,6 +9,11 @@ pub enum NoteError {
     /// The front matter can't be read or changed.
     #[error("the note's front matter can't be changed: {0}")]
     FrontMatter(#[from] FrontMatterError),
+    /// A key that tools set has a value that no tool has written.
+    #[error(
+        "the note's `{0}` is not one that this server has written, and would be lost; give it another name"
+    )]
+    Foreign(String),
     /// The content begins with front matter.
     #[error(
         "the content begins with front matter; give metadata as metadata, and begin the content with its text"

@@ -3,7 +3,10 @@
 use serde_json::Value;
 use tabellion_markdown::{Flavor, FrontMatter, Outline, ending_of};
 
-use crate::{Link, Metadata, NoteError, metadata::is_spelled};
+use crate::{
+    Link, Metadata, NoteError,
+    metadata::{KEPT_KEYS, is_spelled},
+};
 
 /// Returns the text of a new note: front matter with `metadata`, followed by the unchanged `content`.
 ///
@@ -36,8 +39,14 @@ pub fn front_matter<K: AsRef<str>>(
 /// Returns a note's text with other values of keys. `None` removes a key. A key keeps its spelling, and has one spelling afterwards.
 ///
 /// # Errors
-/// [`NoteError::FrontMatter`] if the front matter can't be read, or changed without changing more than these keys.
+/// [`NoteError::FrontMatter`] if the front matter can't be read, or changed without changing more than these keys;
+/// [`NoteError::Foreign`] if a key that tools set has a value that no tool has written.
 pub fn set(text: &str, changes: &[(&str, Option<Value>)]) -> Result<String, NoteError> {
+    let others = Metadata::from_members(FrontMatter::parse(text)?.values()).0.others;
+    let is_foreign = |key: &&str| KEPT_KEYS.contains(key) && others.contains_key(*key);
+    if let Some(key) = changes.iter().map(|(key, _)| *key).find(is_foreign) {
+        return Err(NoteError::Foreign(key.to_owned()));
+    }
     let mut text = text.to_owned();
     for (key, value) in changes {
         let mut names: Vec<_> =

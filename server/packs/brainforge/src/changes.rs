@@ -212,7 +212,7 @@ impl Proposal<'_, '_> {
     ) -> Result<Staged<UpdateNoteResponse>, ToolError> {
         if review.base.is_some() {
             // A change that could not be published is refused now.
-            changed(self.shelf, self.cx, self.id, &self.content, &review.metadata)?;
+            review::published(self.shelf, self.cx, review, caller(self.cx)?)?;
         }
         self.cx.note(REVIEW_WORKFLOW, review.id.to_string());
         let text = review.to_text()?;
@@ -270,7 +270,9 @@ pub(super) fn link(
         draft::check_link_metadata(metadata, author)?;
     }
     shelf.follow_for(&[source, to])?;
-    let NamedNote { entry, text, note } = NamedNote::read(shelf, cx, source)?;
+    let named = NamedNote::read(shelf, cx, source)?;
+    let mut members = named.identity();
+    let NamedNote { entry, text, note } = named;
     if shelf.cached_note(to)?.is_none() {
         return Err(not_found(to));
     }
@@ -280,10 +282,6 @@ pub(super) fn link(
     let time = call.time(shelf.library(), &entry.path)?;
     let known = note.metadata.links.iter().find(is_same);
     let by = Some(author.name.to_string());
-    let mut members = vec![];
-    if note.metadata.id != Some(source) {
-        members.push(("id", Some(json!(source.to_string()))));
-    }
     let current = versions::current(shelf, cx, &entry.path)?;
     if current > note.metadata.version.unwrap_or(1) {
         // A version edited by a person keeps its own number.

@@ -1,8 +1,9 @@
 //! The document of the note that a call names, and its text with another content.
 
+use chrono::SecondsFormat;
 use serde_json::{Map, Value, json};
 use tabellion_contracts::brainforge::ToolError;
-use tabellion_notes::{Entry, Note};
+use tabellion_notes::{Entry, Metadata, Note};
 use tabellion_runtime::ReadCx;
 use uuid::Uuid;
 
@@ -31,6 +32,20 @@ impl NamedNote {
         })?;
         Ok(Self { entry, text, note })
     }
+
+    /// Returns the members that a tool's first change adds, with which the note stays the same one, of the same time. Values of a person's
+    /// own stay.
+    pub(super) fn identity(&self) -> Vec<(&'static str, Option<Value>)> {
+        let Metadata { id, created_at, others, .. } = &self.note.metadata;
+        let created = self.entry.created_at.to_rfc3339_opts(SecondsFormat::Secs, true);
+        let said = [
+            ("id", *id != Some(self.entry.id), json!(self.entry.id.to_string())),
+            ("created_at", created_at.is_none(), json!(created)),
+        ];
+        let missing =
+            said.into_iter().filter(|(key, is_missing, _)| *is_missing && !others.contains_key(*key));
+        missing.map(|(key, _, value)| (key, Some(value))).collect()
+    }
 }
 
 /// Returns the path and text of a note with other content and members. Its front matter contains its id from now on.
@@ -41,14 +56,13 @@ pub(super) fn changed(
     content: &str,
     members: &Map<String, Value>,
 ) -> Result<(String, String), ToolError> {
-    let NamedNote { entry, text, note } = NamedNote::read(shelf, cx, id)?;
-    let text = tabellion_notes::replace_body(&text, content).map_err(unchangeable)?;
-    let said = (note.metadata.id != Some(id)).then(|| ("id", Some(json!(id.to_string()))));
+    let named = NamedNote::read(shelf, cx, id)?;
+    let text = tabellion_notes::replace_body(&named.text, content).map_err(unchangeable)?;
     let members = members.iter().map(|(key, value)| {
         let value = Some(value.clone()).filter(|value| !value.is_null());
         (key.as_str(), value)
     });
-    let all: Vec<_> = said.into_iter().chain(members).collect();
+    let all: Vec<_> = named.identity().into_iter().chain(members).collect();
     let text = tabellion_notes::set(&text, &all).map_err(unchangeable)?;
-    Ok((entry.path, text))
+    Ok((named.entry.path, text))
 }

@@ -29,8 +29,8 @@ use super::{
     versions::{self, DECISION, REASON},
 };
 
-/// Members of front matter that are not in the digest: a proposal leaves ids and links alone, and versions are compared by their number.
-const APART: [&str; 3] = ["id", "version", "links"];
+/// Members of front matter that are not in the digest: a proposal leaves alone what a link adds, and versions are compared by their number.
+const APART: [&str; 4] = ["id", "version", "created_at", "links"];
 
 /// The version of a note that a proposal changes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

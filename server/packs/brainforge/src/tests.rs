@@ -182,14 +182,17 @@ impl Bench {
         self.folder.path().join(note["path"].as_str().unwrap())
     }
 
-    /// Returns the contents of all notes in an export.
-    fn exported(&self) -> Vec<String> {
+    /// Returns all notes in an export.
+    fn exported_notes(&self) -> Vec<Value> {
         let answer = self.call(By::Owner, tool::EXPORT_LIBRARY, json!({}));
         let path = answer["download_url"].as_str().unwrap().strip_prefix("file://").unwrap();
         let export: Value = serde_json::from_slice(&fs::read(path).unwrap()).unwrap();
-        let notes = export["notes"].as_array().unwrap();
-        let contents = notes.iter().map(|note| note["content"].as_str().unwrap().to_owned());
-        contents.collect()
+        export["notes"].as_array().unwrap().clone()
+    }
+
+    fn exported(&self) -> Vec<String> {
+        let notes = self.exported_notes();
+        notes.iter().map(|note| note["content"].as_str().unwrap().to_owned()).collect()
     }
 }
 
@@ -716,6 +719,8 @@ fn files_of_people_are_notes_until_a_tool_changes_them_and_stay_theirs() {
     let bench = Bench::new();
     let path = bench.folder.path().join("Plan.md");
     fs::write(&path, "---\ncolour: red # mine\n---\n# Plan\n\nThe plan is old.\n").unwrap();
+    let time = SystemTime::UNIX_EPOCH + Duration::from_secs(86_400);
+    fs::File::options().append(true).open(&path).unwrap().set_modified(time).unwrap();
     let found = bench.call(AGENT, tool::SEMANTIC_SEARCH, json!({ "query": "plan" }));
     let id = found["results"][0]["note_id"].as_str().unwrap().to_owned();
     assert_eq!(found["results"][0]["excerpt"], "The plan is old.");
@@ -723,10 +728,44 @@ fn files_of_people_are_notes_until_a_tool_changes_them_and_stay_theirs() {
     let text = fs::read_to_string(&path).unwrap();
     assert!(text.starts_with("---\ncolour: red # mine\n"), "{text}");
     assert!(text.contains(&format!("id: {id}\n")) && text.contains("version: 2\n"), "{text}");
+    assert!(text.contains("created_at: 1970-01-02T00:00:00Z\n"), "{text}");
     let quiet = json!({ "query": "new", "include_excerpts": false });
     let found = bench.call(By::Reader, tool::SEMANTIC_SEARCH, quiet);
     assert_eq!(found["results"][0]["note_id"], *id);
     assert_eq!(found["results"][0].get("excerpt"), None);
+}
+
+#[test]
+fn members_that_only_a_person_understands_stay() {
+    for (member, by, tool, outcome) in [
+        ("id: 202401011200", By::Owner, tool::UPDATE_NOTE, Ok(())),
+        ("id: 202401011200", AGENT, tool::CREATE_LINK, Ok(())),
+        ("created_at: spring 1999", AGENT, tool::CREATE_LINK, Ok(())),
+        ("version: 1.2.0", AGENT, tool::CREATE_LINK, Ok(())),
+        ("version: 1.2.0", By::Owner, tool::UPDATE_NOTE, Err("front_matter")),
+        ("version: 1.2.0", AGENT, tool::UPDATE_NOTE, Err("front_matter")),
+        ("reviewed_by: [Ann, Bob]", AGENT, tool::UPDATE_NOTE, Err("front_matter")),
+    ] {
+        let bench = Bench::new();
+        let other = bench.note(By::Owner, "other")["note_id"].clone();
+        let path = bench.folder.path().join("plan.md");
+        fs::write(&path, format!("---\n{member}\n---\nThe plan is old.\n")).unwrap();
+        let found = bench.call(AGENT, tool::SEMANTIC_SEARCH, json!({ "query": "plan" }));
+        let id = found["results"][0]["note_id"].as_str().unwrap();
+        let request = match tool {
+            tool::UPDATE_NOTE => updated(id, 1, "new"),
+            _ => json!({ "source_note_id": id, "target_note_id": other, "relation_type": "cites" }),
+        };
+        let made = bench.try_call(by, tool, request).map(drop);
+        let reason = made.map_err(|error| error["details"]["reason"].as_str().unwrap().to_owned());
+        assert_eq!(reason.as_ref().map_err(String::as_str).copied(), outcome, "{member} {tool}");
+        let text = fs::read_to_string(&path).unwrap();
+        assert!(text.starts_with(&format!("---\n{member}\n")), "{text}");
+        let exported = bench.exported_notes();
+        let plan = exported.iter().find(|note| note["id"] == id).unwrap();
+        let key = member.split(':').next().unwrap();
+        assert!(plan["metadata"].get(key).is_some(), "{plan}");
+    }
 }
 
 #[test]
