@@ -13,6 +13,7 @@
 //! Weights are below, each with its reason.
 
 use tabellion_retrieval::engine::Bm25;
+use tabellion_syntax::Language;
 
 /// The weights.
 #[derive(Debug, Clone, Copy)]
@@ -114,12 +115,16 @@ const NO_PROGRAMS: &[&str] = &[
     "yml",
 ];
 
-/// Returns true if a file with this name in lower case may be a program.
-fn is_program(name: &str) -> bool {
-    let extension = name.rsplit_once('.').map(|(_, extension)| extension);
-    extension.is_some_and(|extension| {
-        !(NO_PROGRAMS.contains(&extension) || extension.bytes().all(|byte| byte.is_ascii_digit()))
-    })
+/// Returns true if a file, with this name in lower case, may be a program. Names without an extension are those of commands in some folders.
+fn is_program(path: &str, name: &str, folder: Option<&str>) -> bool {
+    match name.rsplit_once('.') {
+        Some((_, extension)) => {
+            !(NO_PROGRAMS.contains(&extension) || extension.bytes().all(|byte| byte.is_ascii_digit()))
+        }
+        None => {
+            matches!(folder, Some("bin" | "sbin" | "libexec" | "hooks")) || Language::of_path(path).is_some()
+        }
+    }
 }
 
 /// The kind of a file, by its path.
@@ -188,7 +193,7 @@ impl FileKind {
             || name.ends_with(".pb.go")
         {
             Self::Foreign
-        } else if !is_program(name) {
+        } else if !is_program(path, name, parts.last().copied()) {
             Self::Text
         } else if parts
             .iter()
@@ -224,6 +229,8 @@ mod tests {
                 FileKind::Source,
                 &[
                     "src/main.rs",
+                    "bin/deploy",
+                    "Rakefile",
                     "lib/bats-core/test_functions.bash",
                     "src/testing.py",
                     "a/contest.c",

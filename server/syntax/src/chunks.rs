@@ -11,6 +11,7 @@ use crate::{
     Language, Symbol, SymbolKind, keywords,
     language::Role,
     lines::Lines,
+    pages::{is_page, program},
     parse, symbols,
     text::{self, Piece},
 };
@@ -46,8 +47,11 @@ pub struct Chunk {
 /// Cuts a file. Files of no known language are cut at blank lines, Markdown at its headings.
 pub fn outline(path: &str, source: &str) -> Outline {
     let lines = Lines::new(source);
-    let parsed = Language::of_path(path).and_then(|language| Some((language, parse(language, source)?)));
+    let parsed = program(path, source).and_then(|(language, text)| Some((language, parse(language, &text)?)));
     let (symbols, pieces) = match &parsed {
+        Some((language, tree)) if is_page(path) => {
+            (symbols(*language, tree, source), text::paragraphs(&lines))
+        }
         Some((language, tree)) => (symbols(*language, tree, source), pieces_of_tree(*language, tree, &lines)),
         None if text::is_markdown(path) => text::sections(&lines),
         None => (keywords::symbols(path, source, &lines), text::paragraphs(&lines)),

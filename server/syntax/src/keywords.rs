@@ -10,6 +10,7 @@ use regex::Regex;
 use crate::{
     Language, Symbol, language,
     lines::Lines,
+    pages::page_language,
     symbol_kind::SymbolKind::{self, *},
     symbols::{is_code, own},
 };
@@ -561,12 +562,15 @@ impl Keywords {
 /// Returns the name of a file's language, in lower case; `None` for files whose definitions are not found.
 pub fn language_name(path: &str) -> Option<&'static str> {
     let language = Language::of_path(path).map(Language::name);
-    language.or_else(|| Keywords::of_path(path).map(|(_, language)| language.name))
+    language
+        .or_else(|| Keywords::of_path(path).map(|(_, language)| language.name))
+        .or_else(|| page_language(path))
 }
 
 /// Returns the names of all languages whose definitions are found.
 pub fn language_names() -> impl Iterator<Item = &'static str> {
-    Language::ALL.iter().map(|language| language.name()).chain(LANGUAGES.iter().map(|language| language.name))
+    let parsed = Language::ALL.iter().map(|language| language.name());
+    parsed.chain(LANGUAGES.iter().map(|language| language.name)).chain(["vue", "svelte", "html"])
 }
 
 /// Returns true if paths of symbols can have this word before a name: `fn`, `class`.

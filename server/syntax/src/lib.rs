@@ -8,6 +8,7 @@
 //! | `language` | the languages as data: extensions, grammars, nodes that are definitions |
 //! | `parse` | parsing, with a bound |
 //! | `symbols` | the symbols of a file |
+//! | `macros`, `pages` | what a source has for its parser: macros of C as blanks, scripts of pages alone |
 //! | `keywords` | the symbols of a file in a language without a grammar here |
 //! | `chunks` | cutting a parsed file, and packing pieces into chunks |
 //! | `text` | cutting texts and Markdown |
@@ -20,6 +21,7 @@ mod keywords;
 mod language;
 mod lines;
 mod macros;
+mod pages;
 mod parse;
 mod symbol_kind;
 mod symbols;
@@ -33,6 +35,7 @@ pub use self::{
     chunks::{Chunk, MAX_BYTES, Outline, outline},
     keywords::{is_definition_word, language_name, language_names},
     language::Language,
+    pages::{is_page, program},
     parse::parse,
     symbol_kind::SymbolKind,
     symbols::{Symbol, symbols},

@@ -1466,6 +1466,32 @@ pub(super) const DEFINITIONS: &[(&str, &str, &str)] = &[
     ),
     ("c.txt", "one\n\ntwo", ""),
     ("c.go", "", ""),
+    (
+        "a.vue",
+        r#"
+            <template><button @click="close">function no() {}</button></template>
+
+            <script setup lang="ts">
+            const count = ref<number>(0);
+            function open(name: string): void { count.value = 1; }
+
+            const close = () => {};
+            </script>
+            <style>function { }</style>
+        "#,
+        r"
+            const count: constant 4
+            function open: function 5
+            const close: function 7
+        ",
+    ),
+    (
+        "a.html",
+        "<script type=\"text/template\">function no() {}</script><script>function yes() {}</script>",
+        "function yes: function 1",
+    ),
+    ("bin/tool", "#!/usr/bin/env -S python3.12 -u\ndef run():\n    pass", "def run: function 2-3"),
+    ("bin/serve", "#!/bin/sh\nserve() {\n  echo\n}", "function serve: function 2-4"),
 ];
 
 #[test]

@@ -1,11 +1,9 @@
 //! The symbols of a file that contain its changed lines.
 
-use std::{collections::BTreeMap, ffi::OsStr, iter, ops::Range, path::Path, sync::LazyLock};
-
-use regex::Regex;
+use std::{collections::BTreeMap, iter, ops::Range};
 
 use tabellion_syntax::{
-    Language, Symbol, SymbolKind, parse, symbols,
+    Language, Symbol, SymbolKind, is_page, parse, program, symbols,
     tree_sitter::{Node, Point, Tree},
 };
 
@@ -150,10 +148,8 @@ impl Source {
             return None;
         }
         let text = String::from_utf8(bytes).ok()?;
-        let (language, text) = match Language::of_path(path) {
-            Some(language) => (language, text),
-            None => scripts(&text),
-        };
+        let (language, text) = program(path, &text)?;
+        let text = text.into_owned();
         let tree = parse(language, &text)?;
         let mut symbols = symbols(language, &tree, &text);
         let mut outer: Vec<Option<usize>> = vec![];
@@ -260,37 +256,6 @@ fn is_constructor(language: Language, name: &str) -> bool {
         "swift" => name == "init",
         _ => false,
     }
-}
-
-/// Returns true if a file is a page with scripts, by its name.
-fn is_page(path: &str) -> bool {
-    let extension = Path::new(path).extension().and_then(OsStr::to_str);
-    extension.is_some_and(|extension| ["vue", "svelte", "html", "htm"].contains(&extension))
-}
-
-/// Returns the scripts of a page, with blanks for everything else, and their language.
-fn scripts(page: &str) -> (Language, String) {
-    static SCRIPT: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r#"(?is)<script((?:\s(?:"[^"]*"|'[^']*'|[^>"'])*)?)>(.*?)</script"#)
-            .expect("a valid pattern")
-    });
-    static LANGUAGE: LazyLock<Regex> =
-        LazyLock::new(|| Regex::new(r#"\blang=["']?(\w+)"#).expect("a valid pattern"));
-    let mut language = Language::JavaScript;
-    let blank = |byte| if byte == b'\n' { byte } else { b' ' };
-    let mut text: Vec<u8> = page.bytes().map(blank).collect();
-    for script in SCRIPT.captures_iter(page) {
-        let (attributes, body) = (&script[1], script.get(2).expect("a group of the pattern").range());
-        // Other types are data and templates.
-        if attributes.contains("type=") && !["script", "module"].iter().any(|of| attributes.contains(of)) {
-            continue;
-        }
-        let named =
-            LANGUAGE.captures(attributes).and_then(|named| Language::of_path(format!("a.{}", &named[1])));
-        language = named.unwrap_or(language);
-        text[body.clone()].copy_from_slice(&page.as_bytes()[body]);
-    }
-    (language, String::from_utf8(text).expect("whole scripts between ASCII"))
 }
 
 /// Returns the source at `path`; `None` if it is in no known language, too large or binary.

@@ -1,0 +1,70 @@
+//! Programs in files whose names don't show their language: scripts of pages, and files that name their interpreter.
+
+use std::{borrow::Cow, path::Path, sync::LazyLock};
+
+use regex::Regex;
+
+use crate::Language;
+
+/// Extensions of pages, with the names of their languages.
+const PAGES: &[(&str, &str)] = &[("vue", "vue"), ("svelte", "svelte"), ("html", "html"), ("htm", "html")];
+
+/// Returns the name of a page's language; `None` for other files.
+pub(crate) fn page_language(path: &str) -> Option<&'static str> {
+    let extension = Path::new(path).extension()?.to_str()?.to_ascii_lowercase();
+    PAGES.iter().find(|(of_page, _)| *of_page == extension).map(|(_, language)| *language)
+}
+
+/// Returns true if a file is a page with scripts, by its name.
+pub fn is_page(path: &str) -> bool {
+    page_language(path).is_some()
+}
+
+/// Returns the program in a file, and its language: the scripts of a page, with blanks for everything else, or the file. Its language is shown by
+/// its name or its first line (`#!/usr/bin/env python3`).
+pub fn program<'s>(path: &str, source: &'s str) -> Option<(Language, Cow<'s, str>)> {
+    if is_page(path) {
+        let (language, text) = scripts(source);
+        return Some((language, text.into()));
+    }
+    let language = Language::of_path(path).or_else(|| interpreted(path, source))?;
+    Some((language, source.into()))
+}
+
+/// Returns the language that a file without an extension names in its first line.
+fn interpreted(path: &str, source: &str) -> Option<Language> {
+    let line = source.lines().next()?.strip_prefix("#!").filter(|_| Path::new(path).extension().is_none())?;
+    let mut words = line.split(['/', ' ', '\t']).filter(|word| !word.is_empty() && !word.starts_with('-'));
+    let interpreter = words.find(|word| !matches!(*word, "usr" | "local" | "opt" | "bin" | "env"))?;
+    Language::of_name(match interpreter.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.') {
+        "sh" | "bash" | "dash" | "ash" | "zsh" | "ksh" => "shell",
+        "node" => "javascript",
+        "deno" | "bun" | "ts-node" | "tsx" => "typescript",
+        other => other,
+    })
+}
+
+/// Returns the scripts of a page, with blanks for everything else, and their language.
+fn scripts(page: &str) -> (Language, String) {
+    static SCRIPT: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r#"(?is)<script((?:\s(?:"[^"]*"|'[^']*'|[^>"'])*)?)>(.*?)</script"#)
+            .expect("a valid pattern")
+    });
+    static LANGUAGE: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r#"\blang=["']?(\w+)"#).expect("a valid pattern"));
+    let mut language = Language::JavaScript;
+    let blank = |byte| if byte == b'\n' { byte } else { b' ' };
+    let mut text: Vec<u8> = page.bytes().map(blank).collect();
+    for script in SCRIPT.captures_iter(page) {
+        let (attributes, body) = (&script[1], script.get(2).expect("a group of the pattern").range());
+        // Other types are data and templates.
+        if attributes.contains("type=") && !["script", "module"].iter().any(|of| attributes.contains(of)) {
+            continue;
+        }
+        let named =
+            LANGUAGE.captures(attributes).and_then(|named| Language::of_path(format!("a.{}", &named[1])));
+        language = named.unwrap_or(language);
+        text[body.clone()].copy_from_slice(&page.as_bytes()[body]);
+    }
+    (language, String::from_utf8(text).expect("whole scripts between ASCII"))
+}
