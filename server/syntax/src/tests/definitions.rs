@@ -1490,7 +1490,7 @@ pub(super) const DEFINITIONS: &[(&str, &str, &str)] = &[
         "<script type=\"text/template\">function no() {}</script><script>function yes() {}</script>",
         "function yes: function 1",
     ),
-    ("bin/tool", "#!/usr/bin/env -S python3.12 -u\ndef run():\n    pass", "def run: function 2-3"),
+    ("bin/tool", "#!/usr/bin/env -S python3.12 -u\n\ndef run():\n    pass", "def run: function 3-4"),
     ("bin/serve", "#!/bin/sh\nserve() {\n  echo\n}", "function serve: function 2-4"),
 ];
 
