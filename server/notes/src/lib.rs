@@ -35,7 +35,7 @@ mod tests;
 pub use self::{
     catalogue::{
         Catalogue, CatalogueError, ContentHash, Entry, Files, Followed, FoundInstance, FoundLink, Instance,
-        InstanceFilter, ParseInstance, Part, Place, Selection, Snapshot, problems,
+        InstanceFilter, ParseInstance, Part, Position, Selection, Snapshot, problems,
     },
     error::NoteError,
     export::{Export, ExportError, ExportFiles, Exported, Format, SECRET_BYTES, SecretFile, export},

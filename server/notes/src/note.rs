@@ -104,7 +104,7 @@ fn heading(outline: &Outline) -> Option<String> {
     Some(section.text.clone()).filter(|text| !is_blank(text))
 }
 
-/// Returns the first line with a letter or digit, without marks of lists and quotes.
+/// Returns the first line with a letter or digit, without marks of lists and quotes; `note` if there is none, or the note is sensitive.
 fn line_as_title(metadata: &Metadata, content: &str) -> String {
     let is_mark = |c: char| c.is_whitespace() || matches!(c, '>' | '-' | '*' | '+');
     let line = content.lines().find(|line| line.contains(char::is_alphanumeric));

@@ -41,7 +41,7 @@ pub use self::{
     follow::{Files, Part, problems},
     instance::{ContentHash, FoundInstance, Instance, ParseInstance},
     instances::InstanceFilter,
-    read::{Entry, FoundLink, Place, Selection, Snapshot},
+    read::{Entry, FoundLink, Position, Selection, Snapshot},
 };
 use self::{
     file::Tables,

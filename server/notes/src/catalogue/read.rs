@@ -44,13 +44,13 @@ pub struct Entry {
 
 /// A note's place in the order of lists, which stays a place when the note is changed or removed. Its text is a cursor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct Position {
     created: i64,
     modified: i64,
     id: Uuid,
 }
 
-impl Place {
+impl Position {
     /// Parses the text of a place.
     pub fn parse(text: &str) -> Option<Self> {
         let mut parts = text.splitn(3, '.');
@@ -60,7 +60,7 @@ impl Place {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for Position {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.{}.{}", self.created, self.modified, self.id)
     }
@@ -68,8 +68,8 @@ impl fmt::Display for Place {
 
 impl Entry {
     /// Returns its place in the order of lists.
-    pub fn place(&self) -> Place {
-        Place { created: self.created_at.timestamp(), modified: self.modified, id: self.id }
+    pub fn place(&self) -> Position {
+        Position { created: self.created_at.timestamp(), modified: self.modified, id: self.id }
     }
 }
 
@@ -173,7 +173,7 @@ impl<'c> Snapshot<'c> {
     pub fn list(
         &self,
         selection: &Selection,
-        after: Option<Place>,
+        after: Option<Position>,
         limit: usize,
     ) -> Result<Vec<Entry>, CatalogueError> {
         let (mut sql, mut values) = selection.to_sql();

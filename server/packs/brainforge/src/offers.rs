@@ -5,7 +5,7 @@ use tabellion_contracts::brainforge::{
     NoteType, NoteVersion, NoteVersionsResource, OwnProposal, ReviewRemark, TagCount, TagsResource,
     ToolError, VersionOfNoteResource, WaitingResource, WaitingReview,
 };
-use tabellion_notes::{Entry, FoundLink, Metadata, Note, Place, Problem, Selection};
+use tabellion_notes::{Entry, FoundLink, Metadata, Note, Position, Problem, Selection};
 use tabellion_pack::review::Remark;
 use tabellion_runtime::{Failure, FailureKind, ReadCx};
 use uuid::Uuid;
@@ -236,8 +236,8 @@ fn check_type(shelf: &Shelf, note_type: &str) -> Result<(), ToolError> {
 }
 
 /// Returns the place that a cursor names: one of [`index`], or the id of a note.
-fn place(shelf: &Shelf, after: &str) -> Result<Place, ToolError> {
-    let place = match (Place::parse(after), Uuid::try_parse(after)) {
+fn place(shelf: &Shelf, after: &str) -> Result<Position, ToolError> {
+    let place = match (Position::parse(after), Uuid::try_parse(after)) {
         (None, Ok(id)) => shelf.note(id)?.map(|entry| entry.place()),
         (place, _) => place,
     };

@@ -1,4 +1,4 @@
-//! Numbers of versions: each is given once, whoever wrote the note and wherever its file is.
+//! Numbers of versions: each is given once, by tools and by hand, and wherever the file is.
 
 use super::*;
 
