@@ -11,9 +11,9 @@ mod algebra;
 mod changes;
 pub mod compat;
 pub mod contract;
-pub mod document;
+mod document;
 mod files;
-pub mod keys;
+mod keys;
 mod leak;
 mod lint;
 mod load;
@@ -30,7 +30,7 @@ mod sources;
 mod table;
 mod types;
 mod union;
-pub mod views;
+mod views;
 
 use std::{collections::BTreeMap, path::Path};
 

@@ -12,20 +12,15 @@ use crate::{
 /// The document that a contract was taken from.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Source {
-    /// Its title.
     pub document: &'static str,
-    /// Its version.
     pub version: &'static str,
-    /// Its copy next to `contract.json`.
     pub file: Option<&'static str>,
 }
 
 /// A contract's names in Rust.
 #[derive(Debug, Clone, Deserialize)]
 pub struct RustNames {
-    /// The generated module.
     pub module: &'static str,
-    /// The trait that implementations implement.
     #[serde(rename = "trait")]
     pub trait_name: &'static str,
 }

@@ -21,7 +21,6 @@ use crate::{
 /// The roles of a contract.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Auth {
-    /// The roles by name.
     #[serde(borrow)]
     pub roles: IndexMap<&'static str, Role>,
 }
@@ -29,10 +28,8 @@ pub struct Auth {
 /// A role, and the condition for having it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub struct Role {
-    /// The kind of its callers.
     #[serde(default = "human")]
     pub kind: CallerKind,
-    /// The scope that a caller's key must permit.
     pub scope: Option<ScopeWord>,
 }
 
@@ -163,7 +160,6 @@ pub(super) fn of_operation<'a>(tool: &Tool, said: &'a [&'static str]) -> &'a [&'
     if tool.spec.select.is_empty() { said } else { &[] }
 }
 
-/// The location of roles.
 pub(super) struct RoleLocation<'a> {
     pub(super) document: &'a Document,
     pub(super) at: String,

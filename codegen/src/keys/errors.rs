@@ -18,16 +18,11 @@ use crate::{
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ErrorEntry {
-    /// JSON-RPC code.
     pub code: i32,
-    /// The error's default message.
     pub message: &'static str,
-    /// HTTP status.
     pub http: Option<u16>,
-    /// Other HTTP statuses, by the reason in the error's details.
     #[serde(default)]
     pub http_for: IndexMap<&'static str, u16>,
-    /// The runtime's failures that become this error.
     #[serde(default)]
     pub failures: Vec<FailureKind>,
 }

@@ -20,17 +20,11 @@ use crate::{
 /// A request or a response, and the required judgement.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Example {
-    /// The case that it shows; unique in its file.
     pub name: String,
-    /// A request.
     pub input: Option<Value>,
-    /// A response.
     pub output: Option<Value>,
-    /// True if it satisfies the enforced schema.
     pub valid: bool,
-    /// JSON pointer to the invalid value.
     pub at: Option<String>,
-    /// Id of the rule, or the keyword, that it breaks.
     pub rule: Option<String>,
 }
 

@@ -19,19 +19,12 @@ use crate::{
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Modes {
-    /// Names of the modes.
     pub names: Vec<&'static str>,
-    /// The environment variable that sets it.
     pub env: Option<&'static str>,
-    /// The HTTP header that sets it.
     pub header: Option<&'static str>,
-    /// The modes if none is set: for `lines` and for `http`.
     pub default: IndexMap<&'static str, &'static str>,
-    /// Name of the error for both refusals.
     pub error: &'static str,
-    /// The message of a tool in a mode that excludes it.
     pub refused: &'static str,
-    /// The message of every tool in an unknown mode.
     pub unknown: &'static str,
 }
 

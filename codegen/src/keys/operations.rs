@@ -25,22 +25,14 @@ use crate::{
 /// The content of an operation file.
 #[derive(Debug, Clone, Deserialize)]
 pub struct OperationSpec {
-    /// Its description; by default the tool's.
     pub description: Option<&'static str>,
-    /// The values of the tool's selectors.
     pub is: Vec<&'static str>,
-    /// Members that distinguish it from another operation with the same values.
     #[serde(default)]
     pub has: Vec<&'static str>,
-    /// Names of the roles that may call it, if not those of the tool.
     pub roles: Option<Vec<&'static str>>,
-    /// Names of its gates, if not those of the tool.
     pub gates: Option<Vec<&'static str>>,
-    /// The members of the tool's request that it takes.
     pub request: Value,
-    /// Responses.
     pub response: Value,
-    /// Its other keys, which are keys of tools.
     #[serde(flatten)]
     pub rest: ToolSpec,
 }

@@ -23,11 +23,8 @@ use crate::{
 /// A limit on the calls of the tools that share it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub struct RateLimit {
-    /// Number of calls, all of which may be made at once,
     pub calls: u32,
-    /// within this number of seconds.
     pub seconds: u32,
-    /// The unit whose calls it counts.
     #[serde(default = "caller")]
     pub per: RateLimitPer,
 }

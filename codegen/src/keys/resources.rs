@@ -24,28 +24,19 @@ use crate::{
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Resource {
-    /// Name on the wire.
     pub name: &'static str,
-    /// URI on the wire; empty if there is a template instead.
+    /// Empty if there is a template instead.
     #[serde(default)]
     pub uri: &'static str,
-    /// Template of the URIs, for a family of resources.
     pub uri_template: Option<&'static str>,
-    /// The variables of the template, as if none were required.
     #[serde(default)]
     pub variables: Vec<ArgumentSpec>,
-    /// Name for people.
     pub title: &'static str,
-    /// Description on the wire.
     pub description: &'static str,
-    /// Media type of the text.
     pub mime_type: &'static str,
-    /// Names of the roles that may read it.
     #[serde(default)]
     pub roles: Vec<&'static str>,
-    /// The source document's schema of the text, which is JSON, and `x-*` keys.
     pub schema: Value,
-    /// Texts that are checked when code is generated.
     #[serde(default)]
     pub examples: Vec<Example>,
 }

@@ -15,23 +15,17 @@ use crate::{
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(bound(deserialize = "'de: 'static"))]
 pub struct Rest {
-    /// The endpoints.
     pub endpoints: Vec<Endpoint>,
 }
 
 /// One endpoint.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Endpoint {
-    /// Method of its requests.
     pub method: RestMethod,
-    /// Path below the contract's.
     pub path: &'static str,
-    /// The operation.
     pub is: RestOperation,
-    /// The roles that may call it, if it belongs to no tool.
     #[serde(default)]
     pub roles: Vec<&'static str>,
-    /// The roles that may also see other callers' data.
     #[serde(default)]
     pub others: Vec<&'static str>,
 }
@@ -178,7 +172,6 @@ impl Key for RestFace {
     }
 }
 
-/// Returns the endpoints of a contract.
 pub(super) fn endpoints(contract: &Contract) -> &[Endpoint] {
     contract.spec.rest.as_ref().map_or(&[], |rest| &rest.endpoints)
 }

@@ -21,9 +21,7 @@ use crate::{
 /// A clause that tool files use by its id.
 #[derive(Debug, Clone, Deserialize)]
 pub struct NamedRule {
-    /// Message for a violation.
     pub message: &'static str,
-    /// The condition on values.
     pub schema: Value,
 }
 

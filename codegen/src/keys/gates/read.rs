@@ -13,45 +13,30 @@ use crate::{
 /// A gate: one principle, in clauses.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Gate {
-    /// The principle, for people.
     pub description: Option<&'static str>,
-    /// The clauses.
     pub clauses: Vec<Clause>,
 }
 
 /// A rule on the facts of a call.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Clause {
-    /// Stable id.
     pub id: &'static str,
-    /// Labels of the operations to which it applies.
     pub tools: Vec<&'static str>,
-    /// The time of its judgement.
     pub at: GateTime,
-    /// The review that it asks for instead of refusing the call.
     pub asks: Option<Asks>,
-    /// Severity of a violation.
     pub severity: Severity,
-    /// The fault, for people.
     pub issue: &'static str,
-    /// Advice to the caller.
     pub actionable: &'static str,
-    /// The schema of the facts.
     pub schema: Value,
-    /// Facts that satisfy it, and facts that break it.
     pub examples: Vec<GateExample>,
 }
 
 /// An example of facts.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct GateExample {
-    /// Name of the case.
     pub name: &'static str,
-    /// The facts.
     pub facts: Value,
-    /// True if they break the clause.
     pub breaks: bool,
-    /// Documents with which a call leads to these facts.
     pub documents: Option<IndexMap<&'static str, &'static str>>,
 }
 
@@ -62,7 +47,6 @@ pub(super) struct Placed<'a> {
     pub(super) at: String,
 }
 
-/// Returns the clauses of a contract.
 pub(super) fn clauses(contract: &Contract) -> impl Iterator<Item = Placed<'_>> {
     contract.spec.gates.iter().flat_map(|(gate, it)| {
         let clauses = it.clauses.iter().enumerate();

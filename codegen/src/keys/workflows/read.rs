@@ -8,34 +8,22 @@ use tabellion_runtime::spec::{Starts, StateKind, TransitionSpec};
 /// A workflow.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Workflow {
-    /// Name for people.
     pub name: &'static str,
-    /// Version of its states and transitions.
     pub version: u32,
-    /// The purpose.
     pub description: &'static str,
-    /// The start of an instance: a tool or a request.
     pub starts: Starts,
-    /// Names of the gates that it belongs to.
     #[serde(default)]
     pub gates: Vec<&'static str>,
-    /// Schema of the parameters of a request that starts an instance.
     pub parameters: Option<Value>,
-    /// Schema of the data that a decision may include.
     pub takes: Option<Value>,
-    /// Schemas of the data that describe its instances' subjects, by member.
     #[serde(default)]
     pub about: IndexMap<&'static str, Value>,
-    /// The first state.
     pub initial: &'static str,
-    /// The states by name.
     pub states: IndexMap<&'static str, StateKind>,
-    /// The transitions.
     pub transitions: Vec<TransitionSpec>,
 }
 
 impl Workflow {
-    /// Returns the transitions from a state.
     pub(super) fn from(&self, state: &str) -> impl Iterator<Item = &TransitionSpec> {
         self.transitions.iter().filter(move |transition| transition.from.contains(&state))
     }
