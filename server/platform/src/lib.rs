@@ -17,17 +17,20 @@ pub mod home;
 #[cfg(target_os = "linux")]
 mod linux;
 #[cfg(target_os = "macos")]
+#[allow(missing_docs, reason = "`linux.rs` describes what does not differ")]
 mod macos;
 pub mod parent;
 // macOS and Windows use parts of it. Also compiled for Linux's tests, so the fallback is always checked.
 #[cfg(any(test, not(target_os = "linux")))]
 #[cfg_attr(any(target_os = "linux", target_os = "macos", windows), allow(unreachable_pub, dead_code))]
+#[allow(missing_docs, reason = "`linux.rs` and `unix.rs` describe what does not differ")]
 mod portable;
 mod signals;
 #[cfg(any(target_os = "linux", target_os = "macos"))]
 mod unix;
 pub mod walk;
 #[cfg(windows)]
+#[allow(missing_docs, reason = "`linux.rs` and `unix.rs` describe what does not differ")]
 mod windows;
 
 use std::fs::{File, OpenOptions, TryLockError};

@@ -43,11 +43,6 @@ impl Dir {
         Ok(self.resolve(path, READ)?.into())
     }
 
-    /// Opens the folder at `path` below this one, resolved as in [`Dir::open_file`].
-    ///
-    /// # Errors
-    ///
-    /// As for [`Dir::open_file`].
     pub fn open_dir(&self, path: &str) -> Result<Self, OpenError> {
         Ok(Self(self.resolve(path, HANDLE)?))
     }
@@ -61,11 +56,6 @@ impl Dir {
         self.open_file(name)
     }
 
-    /// Calls `each` with every name in this folder except `.` and `..`, in no order.
-    ///
-    /// # Errors
-    ///
-    /// If the folder can't be read.
     pub fn entries(&self, mut each: impl FnMut(&OsStr, Kind)) -> io::Result<()> {
         for entry in sys::Dir::read_from(&self.0)? {
             let entry = entry?;

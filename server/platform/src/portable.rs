@@ -20,7 +20,6 @@ impl Lease {
         Leased::Unsupported
     }
 
-    /// Returns true if a program waits to write to the file.
     pub fn is_wanted(&self) -> bool {
         match *self {}
     }
@@ -82,11 +81,6 @@ impl Dir {
         if kind == Kind::Other { Err(OpenError::Special) } else { Ok(File::open(path)?) }
     }
 
-    /// Opens the folder at `path` below this one, resolved as in [`Dir::open_file`].
-    ///
-    /// # Errors
-    ///
-    /// As for [`Dir::open_file`].
     pub fn open_dir(&self, path: &str) -> Result<Self, OpenError> {
         match self.resolve(path)? {
             (path, Kind::Folder) => Ok(Self(path)),
@@ -120,11 +114,6 @@ impl Dir {
         Ok(())
     }
 
-    /// Returns the kind of the one-segment `name`; `None` if it does not exist.
-    ///
-    /// # Errors
-    ///
-    /// If the system call fails.
     pub fn kind(&self, name: &str) -> io::Result<Option<Kind>> {
         Ok(self.look(name)?.map(|found| kind_of(found.file_type())))
     }
@@ -139,29 +128,14 @@ impl Dir {
         Ok(found.and_then(|_| super::entry_id_at(&self.0.join(name))))
     }
 
-    /// Returns the stat fields of this folder. Those of Unix change whenever a name in it does.
-    ///
-    /// # Errors
-    ///
-    /// If the system call fails.
     pub fn own_stat(&self) -> io::Result<FileStat> {
         Ok(super::file_stat(&fs::symlink_metadata(&self.0)?))
     }
 
-    /// Returns the target of the symbolic link with the one-segment `name`.
-    ///
-    /// # Errors
-    ///
-    /// If it is not a link.
     pub fn read_link(&self, name: &str) -> io::Result<PathBuf> {
         fs::read_link(self.0.join(name))
     }
 
-    /// Returns the stat fields of the one-segment `name`, of a link itself; `None` if it does not exist.
-    ///
-    /// # Errors
-    ///
-    /// If the system call fails.
     pub fn stat(&self, name: &str) -> io::Result<Option<FileStat>> {
         Ok(self.look(name)?.map(|found| super::file_stat(&found)))
     }
@@ -204,38 +178,18 @@ impl Dir {
         fs::remove_file(here)
     }
 
-    /// Creates the empty file `name` in this folder, for writing.
-    ///
-    /// # Errors
-    ///
-    /// [`io::ErrorKind::AlreadyExists`] if the name exists.
     pub fn create_file(&self, name: &str) -> io::Result<File> {
         File::create_new(self.0.join(name))
     }
 
-    /// Creates the folder `name` in this folder.
-    ///
-    /// # Errors
-    ///
-    /// [`io::ErrorKind::AlreadyExists`] if the name exists.
     pub fn create_dir(&self, name: &str) -> io::Result<()> {
         fs::create_dir(self.0.join(name))
     }
 
-    /// Removes the file `name` from this folder.
-    ///
-    /// # Errors
-    ///
-    /// If it was not removed.
     pub fn remove_file(&self, name: &str) -> io::Result<()> {
         fs::remove_file(self.0.join(name))
     }
 
-    /// Removes the folder `name` from this folder.
-    ///
-    /// # Errors
-    ///
-    /// [`io::ErrorKind::DirectoryNotEmpty`] if it is not empty.
     pub fn remove_dir(&self, name: &str) -> io::Result<()> {
         fs::remove_dir(self.0.join(name))
     }

@@ -92,11 +92,6 @@ impl Dir {
         self.open_file(name)
     }
 
-    /// Calls `each` with every name in this folder except `.` and `..`, in no order.
-    ///
-    /// # Errors
-    ///
-    /// If the folder can't be read.
     pub fn entries(&self, mut each: impl FnMut(&OsStr, Kind)) -> io::Result<()> {
         // A separate handle: it has the position in the list.
         let folder = self.reopen(FOLDER)?;
@@ -143,20 +138,10 @@ impl Dir {
         }))
     }
 
-    /// Returns the identity of the one-segment `name`; `None` if it does not exist.
-    ///
-    /// # Errors
-    ///
-    /// If the system call fails.
     pub fn file_id(&self, name: &str) -> io::Result<Option<FileId>> {
         Ok(self.entry(name)?.as_ref().and_then(file_id))
     }
 
-    /// Returns the stat fields of this folder. Those of Unix change whenever a name in it does.
-    ///
-    /// # Errors
-    ///
-    /// If the system call fails.
     pub fn own_stat(&self) -> io::Result<FileStat> {
         Ok(file_stat(&self.0.metadata()?))
     }
@@ -170,11 +155,6 @@ impl Dir {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    /// Returns the stat fields of the one-segment `name`, of a link itself; `None` if it does not exist.
-    ///
-    /// # Errors
-    ///
-    /// If the system call fails.
     pub fn stat(&self, name: &str) -> io::Result<Option<FileStat>> {
         let found = self.entry(name)?.map(|found| found.metadata()).transpose()?;
         Ok(found.map(|found| file_stat(&found)))
@@ -210,40 +190,20 @@ impl Dir {
         self.rename(name, other, other_name, Replace::No)
     }
 
-    /// Creates the empty file `name` in this folder, for writing.
-    ///
-    /// # Errors
-    ///
-    /// [`io::ErrorKind::AlreadyExists`] if the name exists.
     pub fn create_file(&self, name: &str) -> io::Result<File> {
         // The right to read is required for queries of the file's attributes and identity.
         let access = fs_api::FILE_GENERIC_READ | fs_api::FILE_GENERIC_WRITE;
         self.nt_open(name, access, nt::FILE_CREATE, nt::FILE_NON_DIRECTORY_FILE)
     }
 
-    /// Creates the folder `name` in this folder.
-    ///
-    /// # Errors
-    ///
-    /// [`io::ErrorKind::AlreadyExists`] if the name exists.
     pub fn create_dir(&self, name: &str) -> io::Result<()> {
         self.nt_open(name, FOLDER, nt::FILE_CREATE, nt::FILE_DIRECTORY_FILE).map(drop)
     }
 
-    /// Removes the file `name` from this folder.
-    ///
-    /// # Errors
-    ///
-    /// If it was not removed.
     pub fn remove_file(&self, name: &str) -> io::Result<()> {
         while_held(|| self.remove(name, nt::FILE_NON_DIRECTORY_FILE))
     }
 
-    /// Removes the folder `name` from this folder.
-    ///
-    /// # Errors
-    ///
-    /// [`io::ErrorKind::DirectoryNotEmpty`] if it is not empty.
     pub fn remove_dir(&self, name: &str) -> io::Result<()> {
         self.remove(name, nt::FILE_DIRECTORY_FILE)
     }
@@ -440,7 +400,6 @@ impl Lease {
         Leased::Unsupported
     }
 
-    /// Returns true if a program waits to write to the file.
     pub fn is_wanted(&self) -> bool {
         match *self {}
     }
