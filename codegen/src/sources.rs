@@ -120,7 +120,6 @@ impl Sources {
             .filter_map(move |file| file.strip_prefix(folder)?.strip_prefix(part)?.strip_suffix(".json"))
     }
 
-    /// Returns the text of `file`.
     pub(crate) fn text(&self, file: &str) -> Option<&str> {
         self.files.get(file).map(String::as_str)
     }

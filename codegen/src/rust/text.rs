@@ -19,7 +19,6 @@ pub(crate) fn ident(name: &str) -> Ident {
     format_ident!("{name}")
 }
 
-/// Returns `value` as an `Option`.
 pub(crate) fn optional(value: Option<impl ToTokens>) -> TokenStream {
     match value {
         Some(value) => quote!(Some(#value)),
@@ -84,7 +83,6 @@ impl Texts {
         self.others.extend(other.others);
     }
 
-    /// Returns the file.
     pub(super) fn file(self) -> String {
         pretty(&json!({ "tools": self.tools, "texts": self.others })) + "\n"
     }

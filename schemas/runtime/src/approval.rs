@@ -47,9 +47,6 @@ pub(crate) fn proposal<G: Ground>(
 }
 
 /// Returns the digest of that proposal. For an appended text, it does not depend on the existing text.
-///
-/// # Errors
-/// As [`proposal`].
 pub(crate) fn digest<G: Ground>(
     tool: &ToolSpec,
     shows: Shows,

@@ -134,7 +134,6 @@ impl Sessions<'_> {
         Ok(found.record(self.spec))
     }
 
-    /// Ends the session with this id.
     pub(crate) fn end(&self, id: &str) -> Result<SessionRecord, SessionError> {
         let found = self.active(id)?;
         terminate(self.connection, &found.id, self.now)?;

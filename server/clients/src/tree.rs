@@ -16,7 +16,6 @@ pub(crate) struct Node {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Kind {
     Null,
-    /// A string.
     Text(String),
     /// Any other scalar, or an alias, verbatim.
     Bare(String),

@@ -41,9 +41,6 @@ struct Cached<T> {
 
 impl<T> Fresh<T> {
     /// Reads the value for the first time from the files at `paths`.
-    ///
-    /// # Errors
-    /// Those of `read`.
     pub(crate) fn new<E>(paths: Vec<PathBuf>, read: impl FnOnce() -> Result<T, E>) -> Result<Self, E> {
         // A file that changes after this point is read once more.
         let versions = versions(&paths);

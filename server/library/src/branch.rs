@@ -35,9 +35,6 @@ pub(super) fn locks(repository: &Repository, branch: &str) -> [LockFiles; 2] {
 
 impl BranchMove {
     /// Writes the branch's new commit to a separate file.
-    ///
-    /// # Errors
-    /// If the file can't be written.
     pub(super) fn prepare(repository: &Repository, branch: &str, next: ObjectId) -> Result<Self, Failure> {
         let [_, files] = locks(repository, branch);
         let folder = files.target.parent().expect("a branch is in a folder").to_owned();
@@ -74,9 +71,6 @@ impl BranchMove {
 }
 
 /// Moves the branch back from `next` to `base`, if it is at `next`: after a power failure that lost objects of `next`.
-///
-/// # Errors
-/// If the branch can't be moved.
 pub(super) fn move_back(
     repository: &Repository,
     branch: &str,

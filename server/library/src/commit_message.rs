@@ -53,7 +53,6 @@ pub(super) struct RecordedCall {
 /// rebased commit has other contents.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ToolDetails {
-    /// The details.
     pub(super) details: Map<String, Value>,
     /// Content ids of each document before and after, in the order of the record's paths.
     pub(super) contents: Vec<Contents>,

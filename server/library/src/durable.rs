@@ -78,9 +78,6 @@ pub(super) fn sync_all(targets: &[SyncTarget<'_>]) -> Result<(), Failure> {
 /// Returns once all `targets` and `last`, a file of the library's own, are durable.
 ///
 /// If the journal keeps the order, waits only for the content of files, and then once for `last`.
-///
-/// # Errors
-/// As for [`sync_all`].
 pub(super) fn sync_with<'a>(
     last: (&'a File, &'a Path),
     mut targets: Vec<SyncTarget<'a>>,
@@ -115,9 +112,6 @@ pub(super) fn start_writing(targets: &[SyncTarget<'_>]) {
 }
 
 /// Writes a file without syncing it.
-///
-/// # Errors
-/// If it can't be written.
 pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<File, Failure> {
     let mut file = platform::create(path).context("create", path)?;
     file.write_all(bytes).context("write", path)?;

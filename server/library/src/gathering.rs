@@ -169,9 +169,6 @@ pub(super) fn is_unfinished(name: &str) -> bool {
 }
 
 /// Removes the unfinished pack of a dead process. One that is still being written stays.
-///
-/// # Errors
-/// If it can't be removed.
 pub(super) fn remove_unfinished(repository: &Repository) -> io::Result<()> {
     if let Some(_lock) = try_lock_file(&repository.own(LOCK))? {
         Gathering::new(repository).discard();

@@ -22,9 +22,6 @@ pub(super) struct Index {
 
 impl Index {
     /// Reads the index at `path`; a missing file is an empty index.
-    ///
-    /// # Errors
-    /// If the file can't be read.
     pub(super) fn read(path: &Path) -> Result<Self, Failure> {
         loop {
             let stat = IndexStat::read(path)?;
@@ -47,9 +44,6 @@ pub(super) struct IndexStat(Option<FileStat>);
 
 impl IndexStat {
     /// Reads the identity of the index at `path`.
-    ///
-    /// # Errors
-    /// If the system can't stat the file.
     pub(super) fn read(path: &Path) -> Result<Self, Failure> {
         match fs::metadata(path) {
             Ok(found) => Ok(Self(Some(file_stat(&found)))),
@@ -64,9 +58,6 @@ impl IndexStat {
     }
 
     /// Returns true if the file at `path` is still the same.
-    ///
-    /// # Errors
-    /// If the system can't stat the file.
     pub(super) fn is_at(&self, path: &Path) -> Result<bool, Failure> {
         Ok(Self::read(path)? == *self)
     }

@@ -35,7 +35,6 @@ pub(super) struct Intent {
 /// A commit and its line in git's reflogs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Logged {
-    /// Commit id.
     pub(super) commit: ObjectId,
     /// The line, after the two ids.
     pub(super) line: String,
@@ -50,9 +49,7 @@ pub(super) struct Exchange {
     pub(super) old: Option<ObjectId>,
     /// Id of its bytes after; `None` if it is deleted.
     pub(super) new: Option<ObjectId>,
-    /// Tree entry before.
     pub(super) kept_before: Option<TreeEntry>,
-    /// Tree entry after.
     pub(super) kept_after: Option<TreeEntry>,
     /// Name of the exchange file, with the other side's bytes.
     pub(super) aside: String,

@@ -46,9 +46,6 @@ pub(super) fn index_lock(repository: &Repository) -> LockFiles {
 
 impl LockFiles {
     /// Creates the marker, without which the lock can't be taken.
-    ///
-    /// # Errors
-    /// If the marker can't be created.
     pub(super) fn prepare(self) -> Result<GitLock, Failure> {
         // It may be a link to the file published last: it must be removed, never written to.
         remove_if_there(&self.marker)?;
@@ -60,9 +57,6 @@ impl LockFiles {
     }
 
     /// Takes the lock.
-    ///
-    /// # Errors
-    /// As for [`GitLock::take`].
     pub(super) fn acquire(self) -> Result<GitLock, Failure> {
         let lock = self.prepare()?;
         lock.take()?;

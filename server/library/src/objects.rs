@@ -65,7 +65,6 @@ struct NewObject {
 }
 
 impl NewObjects {
-    /// Adds an object; returns its id.
     pub(super) fn add(&mut self, object: &impl WriteTo) -> Result<ObjectId, Failure> {
         self.add_after(None, object)
     }
@@ -100,7 +99,6 @@ impl NewObjects {
         }
     }
 
-    /// Returns the objects' ids.
     pub(super) fn ids(&self) -> impl Iterator<Item = ObjectId> {
         self.0.iter().map(|object| object.id)
     }
@@ -166,7 +164,6 @@ pub(super) fn are_packed(ids: &[ObjectId]) -> bool {
     ids.len() > MAX_LOOSE
 }
 
-/// Returns the folder of the packs.
 pub(super) fn pack_folder(database: &Path) -> PathBuf {
     database.join("pack")
 }

@@ -62,9 +62,6 @@ pub(super) fn name(checksum: &[u8]) -> String {
 }
 
 /// Writes a pack of `objects`, whose ids differ. One that follows an earlier one is stored as the difference, if that is short.
-///
-/// # Errors
-/// If it can't be written.
 pub(super) fn write(objects: &[PackObject<'_>], out: impl Write) -> io::Result<Written> {
     let mut writer = Writer::begin(out, objects.len())?;
     let mut deflater = Deflater::default();

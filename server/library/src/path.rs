@@ -60,10 +60,6 @@ impl LibraryPath {
     }
 
     /// Parses the path of any file that can be in a commit of another machine, including git's own settings files, which no call changes.
-    ///
-    /// # Errors
-    ///
-    /// As [`LibraryPath::of_any_file`].
     pub(crate) fn of_entry(text: &str) -> Result<Self, PathError> {
         let leaf = if SETTINGS.contains(&split_leaf(text).1) { Leaf::Settings } else { Leaf::File };
         check_path(text, leaf).map_err(|fault| PathError::new(text, fault))?;

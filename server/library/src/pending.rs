@@ -68,7 +68,6 @@ pub(super) struct Work {
     pub(super) intent: Intent,
     /// The documents that each commit touched.
     pub(super) touched: Vec<(ObjectId, Vec<Touched>)>,
-    /// The new objects.
     pub(super) objects: NewObjects,
     /// The documents' new bytes, in the order of the intent's documents; `None` for a deletion.
     pub(super) contents: Vec<Option<Vec<u8>>>,

@@ -20,7 +20,6 @@ pub(super) struct Plan {
     pub(super) tree: ObjectId,
     /// The documents that the commit touched, with those of the adopting commit before it, if there is one.
     pub(super) touched: Vec<(ObjectId, Vec<Touched>)>,
-    /// The new objects.
     pub(super) objects: NewObjects,
     /// The folders above the documents, before and after.
     pub(super) folders: Vec<FolderChange>,
@@ -44,9 +43,7 @@ pub(super) struct DocumentPlan {
     pub(super) content: Option<Vec<u8>>,
     /// Permission bits.
     pub(super) mode: u32,
-    /// Tree entry before.
     pub(super) kept_before: Option<TreeEntry>,
-    /// Tree entry after.
     pub(super) kept_after: Option<TreeEntry>,
     /// The document's new versions, oldest first: at most one adopting commit, and the mutation's.
     pub(super) versions: Vec<Version>,

@@ -30,9 +30,6 @@ const MAX_READ_BYTES: u32 = 1 << 20;
 
 /// Marks the files that may differ from `draft`, which replaces the index `old`. Returns the modification time that the new
 /// index must have.
-///
-/// # Errors
-/// [`IndexError`].
 pub(super) fn settle(
     working_tree: &WorkingTree,
     draft: &mut Draft,

@@ -58,9 +58,6 @@ pub(super) struct Head {
 impl Repository {
     /// Opens the repository that contains the folder `root` (an absolute path without symbolic links). If there is none, creates
     /// one, unless `create` is [`CreateFolders::Nothing`]. Also returns true if it was created.
-    ///
-    /// # Errors
-    /// [`OpenError`].
     pub(super) fn open(root: &Path, create: CreateFolders) -> Result<(Self, bool), OpenError> {
         if is_gits_own(root) {
             return Err(OpenError::Bare(root.to_owned()));
@@ -152,7 +149,6 @@ impl Repository {
         if name.is_empty() { self.own.clone() } else { self.own.join(name) }
     }
 
-    /// Returns the path of the index.
     pub(super) fn index(&self) -> PathBuf {
         self.git_dir.join("index")
     }

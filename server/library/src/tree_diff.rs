@@ -22,9 +22,7 @@ const TREE_OVERHEAD: usize = 256;
 /// Remaining budget of a walk.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Budget {
-    /// Bytes of trees.
     pub(super) tree_bytes: usize,
-    /// Documents.
     pub(super) documents: usize,
 }
 

@@ -22,7 +22,6 @@ use tabellion_gateway::json;
 pub(super) enum Incoming {
     /// A request. Its params may still be invalid.
     Request(RequestId, Box<ClientRequest>),
-    /// A notification.
     Notification(ClientNotification),
     /// A reply to a request of the server.
     Reply(RequestId, Result<Box<ClientResult>, ErrorData>),

@@ -49,12 +49,10 @@ pub(super) fn error(error: CallError) -> ErrorData {
     }
 }
 
-/// Returns the error for an unknown `kind`.
 pub(super) fn unknown(kind: &str, name: &str) -> ErrorData {
     error(CallError::unknown(kind, name))
 }
 
-/// Returns the error for an unknown resource.
 pub(super) fn unknown_resource(uri: &str) -> ErrorData {
     let message = format!("unknown resource `{}`", uri.escape_debug());
     ErrorData::resource_not_found(message, Some(json!({ "uri": uri })))

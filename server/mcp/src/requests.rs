@@ -14,7 +14,6 @@ use super::{
     waiting,
 };
 
-/// Returns the requester of a request.
 pub(super) fn requester(cx: &RequestContext<RoleServer>) -> Requester<'_> {
     let client = cx.client_info();
     Requester {

@@ -40,7 +40,6 @@ impl Caller for WaitingClient {
 /// Sends progress notifications of a call to the client.
 pub(super) struct ProgressReports(Option<(oneshot::Sender<()>, JoinHandle<()>)>);
 
-/// Returns the client of a request, and its progress reports.
 pub(super) fn client(cx: &RequestContext<RoleServer>) -> (Arc<WaitingClient>, ProgressReports) {
     let token = cx.meta.get_progress_token();
     let waiting =

@@ -10,7 +10,6 @@ pub(crate) struct Asset {
     pub(crate) name: String,
     /// Its media type.
     pub(crate) media: &'static str,
-    /// Its text.
     pub(crate) text: &'static str,
 }
 

@@ -54,7 +54,6 @@ struct Link {
 /// A person who has signed in, and the secret for the tokens of forms.
 #[derive(Debug, Clone)]
 pub(crate) struct Visitor {
-    /// The person.
     pub(crate) person: Person,
     cookie: String,
 }
@@ -97,7 +96,6 @@ impl SignIns {
         Self { doorkeeper, all: Mutex::new(all.unwrap_or_default()), links: Mutex::default() }
     }
 
-    /// Returns the doorkeeper.
     pub(crate) fn doorkeeper(&self) -> &dyn Doorkeeper {
         &*self.doorkeeper
     }

@@ -406,7 +406,6 @@ impl Query {
     }
 }
 
-/// Returns the field with this name.
 pub(crate) fn field(entity: &EntitySpec, name: &str) -> Result<&'static FieldSpec, Failure> {
     let field = entity.field(name);
     field.ok_or_else(|| damaged(format!("there is no field `{name}` of `{}`", entity.name)))

@@ -30,13 +30,21 @@ pub struct Checked {
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Line {
     /// The first line.
-    Tabellion { contract: String, version: String },
-    /// An entry of the log.
+    Tabellion {
+        contract: String,
+        version: String,
+    },
     Change(Box<LogEntry>),
     /// A row in its current state.
-    Row { entity: String, row: Row },
+    Row {
+        entity: String,
+        row: Row,
+    },
     /// The last line: the numbers of those before it, since an export that was cut off is one, too, but for its end.
-    End { changes: u64, rows: u64 },
+    End {
+        changes: u64,
+        rows: u64,
+    },
 }
 
 /// One consistent state of all tables.

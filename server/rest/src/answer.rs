@@ -129,7 +129,6 @@ pub(super) fn failed(contract: &dyn Contract, failure: Failure) -> Response<Byte
     declared(contract.spec(), &contract.error_for(failure))
 }
 
-/// Returns the response for an error of the contract.
 pub(super) fn declared(contract: &'static ContractSpec, error: &ErrorAnswer) -> Response<Bytes> {
     with_status(contract, error, StatusCode::INTERNAL_SERVER_ERROR)
 }
@@ -264,7 +263,6 @@ fn body(
     })
 }
 
-/// Returns a response of JSON.
 pub(super) fn json(status: StatusCode, body: &Value) -> Response<Bytes> {
     let mut response = Response::new(body.to_string().into());
     *response.status_mut() = status;

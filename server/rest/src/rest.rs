@@ -101,7 +101,6 @@ impl Rest {
         json!({ "count": tools.len(), "tools": tools })
     }
 
-    /// Returns the origin of a request.
     pub(super) fn origin(&self, asked: &RestRequest) -> RequestOrigin {
         let headers = asked.request.headers();
         let catalog = self.gateway.catalog();

@@ -21,7 +21,6 @@ use crate::{
 const MAX_CLIENT: usize = 4096;
 
 impl Rest {
-    /// Opens a session.
     pub(super) async fn open_session(&self, asked: RestRequest) -> Result<Response<Bytes>, Refusal> {
         counted(&asked, Access::Write)?;
         let (caller, spec) = (self.caller(&asked)?, sessions(self.contract)?);
@@ -50,7 +49,6 @@ impl Rest {
         self.answered(&asked, renewed, |session| answer::json(StatusCode::OK, &session))
     }
 
-    /// Ends a session.
     pub(super) async fn end_session(&self, id: &str, asked: RestRequest) -> Result<Response<Bytes>, Refusal> {
         counted(&asked, Access::Read)?;
         let (caller, spec) = self.holder(&asked)?;

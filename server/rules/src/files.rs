@@ -133,7 +133,6 @@ impl Workspace {
     }
 }
 
-/// Returns a path relative to the workspace, with `/`.
 fn relative(workspace: &Path, path: &Path) -> String {
     let relative = path.strip_prefix(workspace).unwrap_or(path);
     let parts: Vec<_> = relative.components().map(|part| part.as_os_str().to_string_lossy()).collect();

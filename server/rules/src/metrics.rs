@@ -61,7 +61,6 @@ pub struct FileMetrics {
     pub functions: Vec<FunctionMetrics>,
 }
 
-/// Measures a file.
 pub(crate) fn measure(tree: &FlatTree<'_>, kinds: &'static Kinds) -> FileMetrics {
     let mut count = Count::new(tree, kinds);
     for index in 0..tree.nodes.len() {

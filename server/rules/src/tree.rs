@@ -52,7 +52,6 @@ impl Value {
     }
 }
 
-/// Reads TOML.
 pub(crate) fn read_toml(text: &str) -> Result<Node, Problem> {
     let line =
         |at: usize| 1 + text.as_bytes()[..at.min(text.len())].iter().filter(|&&byte| byte == b'\n').count();

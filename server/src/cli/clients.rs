@@ -17,7 +17,6 @@ pub(super) struct Clients {
     json: bool,
 }
 
-/// Returns this machine.
 pub(super) fn machine() -> Result<Machine, String> {
     Machine::current().ok_or_else(|| "your home folder is unknown; set the environment variable HOME".into())
 }

@@ -124,7 +124,6 @@ fn rows_of(contract: &str) -> Result<&'static RowsSpec, TerminalError> {
     rows.ok_or_else(|| TerminalError::new(format_args!("`{contract}` keeps no rows")))
 }
 
-/// Runs the command.
 pub(super) fn run(command: &Command) -> Result<(), TerminalError> {
     match command {
         Command::Check { rows } => rows.upkeep()?.check(),

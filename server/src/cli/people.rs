@@ -106,7 +106,6 @@ pub(super) enum Command {
     },
 }
 
-/// Runs the command.
 pub(super) fn run(command: &Command) -> Result<(), TerminalError> {
     match command {
         Command::Init { folder, show } => terminal::init(folder, show.into()),

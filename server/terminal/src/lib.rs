@@ -34,9 +34,6 @@ pub use self::{
 };
 
 /// Opens the library in `folder`, which must be one already.
-///
-/// # Errors
-/// If it can't be opened.
 fn open(folder: &Path) -> Result<Arc<Library>, TerminalError> {
     let options = library::Options { create: CreateFolders::Nothing, ..library::Options::default() };
     Ok(Arc::new(Library::open(folder, options)?))

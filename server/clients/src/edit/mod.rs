@@ -83,9 +83,6 @@ pub(crate) fn check(format: Format, text: &str, place: EntryPath<'_>) -> Result<
 }
 
 /// Returns the text with a new entry added.
-///
-/// # Errors
-/// [`EditError`].
 pub(crate) fn insert(
     format: Format,
     text: &str,
@@ -109,9 +106,6 @@ pub(crate) fn insert(
 }
 
 /// Returns the text with an existing entry removed.
-///
-/// # Errors
-/// [`EditError`].
 pub(crate) fn remove(format: Format, text: &str, place: EntryPath<'_>) -> Result<String, EditError> {
     let Some(root) = check(format, text, place)? else {
         return Err(EditError::Layout);

@@ -44,7 +44,6 @@ fn installed(client: &'static Client, path: &Path, name: &str) -> Option<Server>
     config.server(name).expect("a readable entry")
 }
 
-/// Returns the names in a folder.
 fn names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).expect("a folder").flatten();
     let mut names: Vec<_> = entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();

@@ -226,7 +226,6 @@ pub(crate) fn call_alone(tool: &str, arguments: Value) -> Request {
     call_alone_with(tool, arguments, &stateless(&json!({})))
 }
 
-/// As [`call_alone`], with this `_meta`.
 pub(crate) fn call_alone_with(tool: &str, arguments: Value, meta: &Map<String, Value>) -> Request {
     let params = json!({ "name": tool, "arguments": arguments, "_meta": meta });
     let message = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });

@@ -15,7 +15,6 @@ fn unit() -> String {
     fs::read_to_string(path).expect("the unit")
 }
 
-/// Returns the values of an option.
 fn values<'u>(unit: &'u str, option: &str) -> Vec<&'u str> {
     let value = |line: &'u str| line.strip_prefix(option)?.strip_prefix('=');
     unit.lines().filter_map(value).collect()

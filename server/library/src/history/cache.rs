@@ -25,7 +25,6 @@ const READER_PAGE_CACHE: i32 = -512;
 /// Error when using the cache.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum CacheError {
-    /// An error of SQLite.
     #[error(transparent)]
     Sqlite(#[from] rusqlite::Error),
     /// The file can't be created or locked.

@@ -51,7 +51,6 @@ pub(super) enum ReadStep {
     Cache(ObjectId),
 }
 
-/// A commit of the front.
 #[derive(Debug)]
 pub(super) struct FrontCommit {
     pub(super) id: ObjectId,

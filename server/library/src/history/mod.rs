@@ -61,8 +61,9 @@ enum Slot {
     /// Not worth opening yet.
     Closed,
     /// To be opened, and verified if its writer is unknown.
-    Wanted { check: bool },
-    /// Open.
+    Wanted {
+        check: bool,
+    },
     Open(Cache),
     /// Unusable until the keeper has repaired it.
     Unusable,

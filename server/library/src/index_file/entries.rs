@@ -176,7 +176,6 @@ pub(super) fn tree_entry(entry: &[u8]) -> TreeEntry {
     TreeEntry { blob, mode: if executable { EntryKind::BlobExecutable } else { EntryKind::Blob }.into() }
 }
 
-/// Returns the mark on an entry.
 pub(super) fn mark(entry: &[u8]) -> Option<Mark> {
     let flags = flags(entry);
     let extended = if flags & EXTENDED != 0 { be16(&entry[FIXED_BYTES..]) } else { 0 };

@@ -42,9 +42,6 @@ pub(super) fn look_up(index: &[u8], path: &str) -> Result<Option<TreeEntry>, Ind
 }
 
 /// Returns the entry at `path` with its mark.
-///
-/// # Errors
-/// As [`look_up`].
 pub(super) fn look_up_marked(
     index: &[u8],
     path: &str,
@@ -62,9 +59,6 @@ pub(super) fn look_up_marked(
 /// are the known folders above.
 ///
 /// Clears the flags "skip worktree" and "intent to add": the file exists and is committed. There must be at least one change.
-///
-/// # Errors
-/// [`IndexError`].
 pub(super) fn draft(
     mut index: Vec<u8>,
     changes: &[(&str, Option<TreeEntry>)],

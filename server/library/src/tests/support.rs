@@ -208,7 +208,6 @@ pub(crate) fn git(folder: &Path, arguments: &[&str]) -> (bool, String) {
     (output.status.success(), String::from_utf8_lossy(&text).trim_end().to_owned())
 }
 
-/// A change.
 pub(crate) fn change(path: &str, content: Option<&str>) -> Change {
     let operation = if content.is_some() { "write" } else { "delete" };
     let Edit { path, content } = edit(path, content);
@@ -241,12 +240,10 @@ pub(crate) fn wait<T>(future: impl Future<Output = T>) -> T {
     }
 }
 
-/// A session.
 pub(crate) fn begin(library: &Library) -> Box<dyn Session + '_> {
     wait(library.begin(Claim::default())).unwrap()
 }
 
-/// Prepares in `session`.
 pub(crate) fn prepare(session: &mut dyn Session, change: &Change) -> Result<Prepared, StoreError> {
     prepare_with(session, change, &serde_json::Map::new())
 }
@@ -295,7 +292,6 @@ pub(crate) fn refusal(library: &Library, change: &Change) -> Failure {
     }
 }
 
-/// A path.
 pub(crate) fn path(text: &str) -> LibraryPath {
     LibraryPath::parse(text).unwrap()
 }

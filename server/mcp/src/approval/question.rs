@@ -19,7 +19,6 @@ pub(super) fn too_long(proposal: &Proposal) -> Option<String> {
     })
 }
 
-/// Returns the form.
 pub(super) fn form(shows: Shows, proposal: &Proposal) -> ElicitRequestParams {
     let Proposal { path, effect, shown, .. } = proposal;
     let question = match (shows, effect) {

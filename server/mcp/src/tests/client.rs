@@ -178,7 +178,6 @@ impl Client {
         self.send(request.to_string()).await;
     }
 
-    /// Calls a tool with a text.
     pub(super) async fn call(&mut self, id: u64, tool: &str, text: &str) {
         let params = json!({ "name": tool, "arguments": { "text": text } });
         self.request(id.into(), "tools/call", Some(params)).await;

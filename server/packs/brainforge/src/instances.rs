@@ -439,7 +439,6 @@ pub(super) fn list(shelf: &Shelf, cx: &ReadCx<'_>, request: &ListInstances) -> R
     Ok(Instances { count: instances.len(), instances })
 }
 
-/// Returns an instance.
 pub(super) fn get(shelf: &Shelf, cx: &ReadCx<'_>, request: &GetInstance) -> Result<InstanceView, ToolError> {
     let (kept, document) = find(cx, &request.instance_id)?;
     cx.note(BASE, document.id);

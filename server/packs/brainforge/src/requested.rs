@@ -25,7 +25,6 @@ const MAX_DATA: usize = 64 << 10;
 pub(super) struct Requested {
     /// Id of the instance.
     pub(super) id: Uuid,
-    /// Its workflow.
     pub(super) workflow: &'static str,
     /// State, author and history.
     pub(super) instance: Instance,

@@ -57,7 +57,6 @@ pub(super) struct Review {
     pub(super) id: Uuid,
     /// State, author and history.
     pub(super) instance: Instance,
-    /// The note.
     pub(super) note_id: Uuid,
     /// Number of the version that it will be.
     pub(super) proposed_version: u64,

@@ -20,7 +20,6 @@ pub(super) const DECISION: &str = "decision";
 /// Summary of a version that no tool made.
 const BY_HAND: &str = "edited by hand";
 
-/// A version of a note.
 pub(super) struct NoteVersion {
     pub(super) number: u64,
     /// The commit of this version; `None` if it is not committed yet.

@@ -27,7 +27,6 @@ pub(super) struct Call<'v> {
 pub(super) struct Provenance(Map<String, Value>);
 
 impl Provenance {
-    /// Returns a field that is a text.
     pub(super) fn text(&self, field: &str) -> Option<&str> {
         self.0.get(field)?.as_str()
     }
@@ -86,18 +85,11 @@ impl<'v> Call<'v> {
         self.view.fresh().id()
     }
 
-    /// Returns the row with this key.
-    ///
-    /// # Errors
-    /// If it can't be read.
     pub(super) async fn get(&self, name: &'static str, key: &str) -> Result<Option<Row>, RowError> {
         self.plan().get(entity(name)?, &[key.into()]).await
     }
 
     /// Returns the rows that pass the filters, in the order of these fields.
-    ///
-    /// # Errors
-    /// If they can't be read.
     pub(super) async fn select(
         &self,
         name: &'static str,
@@ -112,17 +104,11 @@ impl<'v> Call<'v> {
     }
 
     /// Returns the selected rows.
-    ///
-    /// # Errors
-    /// If they can't be read.
     pub(super) async fn read(&self, select: Select) -> Result<Vec<Row>, RowError> {
         self.plan().select(select).await
     }
 
     /// Returns the number of selected rows.
-    ///
-    /// # Errors
-    /// If they can't be read.
     pub(super) async fn count(&self, select: Select) -> Result<u64, RowError> {
         self.plan().count(select).await
     }

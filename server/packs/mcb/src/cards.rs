@@ -92,12 +92,10 @@ pub(super) async fn cards(
     }
 }
 
-/// Returns the list with this name in an answer.
 fn list<'v>(answer: &'v Value, name: &str) -> impl Iterator<Item = &'v Value> {
     answer[name].as_array().into_iter().flatten()
 }
 
-/// Returns the card of a row.
 fn card(row: &Value, text: &str, state: &str) -> Card {
     let string = |name: &str| row[name].as_str().map(str::to_owned);
     let text = string(text).unwrap_or_default();

@@ -26,17 +26,14 @@ pub(super) struct MemoryQuery {
     pub(super) org: String,
     /// Name of the entity: `observation`, `error_pattern` or `session_summary`.
     pub(super) entity: &'static str,
-    /// The text.
     pub(super) text: String,
     /// The types that an observation can have; any, if empty.
     pub(super) types: Vec<String>,
     /// Tags, all of which a row must have.
     pub(super) tags: Vec<String>,
-    /// The project.
     pub(super) project_id: Option<String>,
     /// The repository.
     pub(super) repo_id: Option<String>,
-    /// The session.
     pub(super) session_id: Option<String>,
     /// The file of an observation.
     pub(super) file_path: Option<String>,

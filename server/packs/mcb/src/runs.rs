@@ -214,7 +214,6 @@ async fn read(
     Ok((runs, missing))
 }
 
-/// Returns the run with this observation.
 async fn run_of(call: &Call<'_>, kind: &'static str, observation: &str) -> Result<Option<Row>, RowError> {
     let filters = vec![Filter::is("observation_id", observation)];
     Ok(call.select(kind, filters, vec![], 1).await?.pop())

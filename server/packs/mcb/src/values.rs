@@ -65,12 +65,10 @@ pub(super) fn folded(word: &str) -> String {
     folded
 }
 
-/// Returns a text of a row.
 pub(super) fn text<'r>(row: &'r Row, field: &str) -> Option<&'r str> {
     row.get(field)?.as_str()
 }
 
-/// Returns an integer of a row.
 pub(super) fn integer(row: &Row, field: &str) -> Option<i64> {
     row.get(field)?.as_i64()
 }

@@ -30,9 +30,6 @@ pub(super) struct Walk<'w> {
 
 impl Walk<'_> {
     /// Passes entries to `take` until it breaks.
-    ///
-    /// # Errors
-    /// If they can't be read.
     pub(super) async fn run(self, mut take: impl FnMut(Entry) -> ControlFlow<()>) -> Result<(), RowError> {
         let page = self.wanted.clamp(1, MAX_PAGE);
         let mut place = self.from;

@@ -184,7 +184,6 @@ pub(super) fn document_id(entity: &str, key: &[Value]) -> String {
     [entity].into_iter().chain(parts).collect::<Vec<_>>().join("/")
 }
 
-/// Returns the id of the row of a document.
 fn row_id(document: &str) -> String {
     let id = document.rsplit('/').next();
     id.unwrap_or_default().to_owned()

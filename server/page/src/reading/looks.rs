@@ -142,7 +142,6 @@ fn of_links(text: &str, lines: &[&str], is_new: &dyn Fn(usize) -> bool, looks: &
     }
 }
 
-/// Returns the host of an address.
 fn host(address: &str) -> Option<String> {
     let (scheme, rest) = address.split_once("://")?;
     let authority = rest.split(['/', '?', '#', '\\']).next()?;

@@ -38,7 +38,6 @@ pub(crate) struct Cx<'a> {
 
 /// The answer of a view.
 pub(crate) enum Answer {
-    /// A page with this status.
     Page(StatusCode, Markup),
     /// A redirect to this path.
     SeeOther(String),
@@ -76,7 +75,6 @@ pub(crate) fn below(source: &dyn Source, path: &str) -> String {
     }
 }
 
-/// Returns the status of a problem.
 pub(crate) fn status(problem: &Problem) -> StatusCode {
     match problem {
         Problem::NotFound(_) => StatusCode::NOT_FOUND,

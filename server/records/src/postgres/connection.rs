@@ -459,7 +459,6 @@ impl Pool {
         }
     }
 
-    /// Returns the address.
     pub(crate) fn address(&self) -> &Address {
         &self.address
     }

@@ -200,7 +200,6 @@ pub(crate) static TRACKER: RowsSpec = RowsSpec {
     ],
 };
 
-/// The operation on an entity.
 pub(crate) fn operation(entity: &'static str, action: Action) -> &'static RowOperation {
     let arguments: &[(&str, &str)] = match (entity, action) {
         (_, Action::Create) => &[],
@@ -222,7 +221,6 @@ pub(crate) fn operation(entity: &'static str, action: Action) -> &'static RowOpe
 
 static ANY: Schema = Schema::plain("{}");
 
-/// Returns the tool of an operation.
 fn tool(operation: &'static RowOperation) -> &'static ToolSpec {
     Box::leak(Box::new(ToolSpec {
         name: "entity",

@@ -97,7 +97,6 @@ impl LibrarySource {
         Self { reads_only, ..self }
     }
 
-    /// Returns the desk, and the context of a call to it by a person.
     fn desk(&self, who: &Person) -> Result<(&dyn ReviewDesk, CallContext), Problem> {
         let none = || Problem::NotFound("Nothing is reviewed in this library.".into());
         let (review, desk) = self.review.as_ref().ok_or_else(none)?;
@@ -116,7 +115,6 @@ impl LibrarySource {
         Ok(entries)
     }
 
-    /// Returns an entry of the log as it is shown.
     fn shown(&self, entry: &LogEntry) -> Entry {
         Entry {
             commit: entry.commit.clone(),

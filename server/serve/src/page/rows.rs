@@ -28,9 +28,6 @@ pub(crate) struct RowsSource {
 
 impl RowsSource {
     /// Shows the rows in `folder`, which `contract` serves and `cards` reads.
-    ///
-    /// # Errors
-    /// If the configuration of provenance can't be read.
     pub(crate) fn new(
         folder: PathBuf,
         contract: Arc<dyn Contract>,

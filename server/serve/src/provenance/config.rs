@@ -74,7 +74,6 @@ impl Config {
         Ok(config)
     }
 
-    /// Returns the value of a field.
     pub(super) fn value(&self, field: &str) -> Option<&Value> {
         self.0.get(field)
     }

@@ -355,7 +355,6 @@ impl Upkeep {
     }
 }
 
-/// Returns the number with the noun.
 fn counted(number: u64, noun: &str) -> String {
     format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }

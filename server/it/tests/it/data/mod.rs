@@ -185,7 +185,6 @@ pub(crate) fn entity_with(
     server.call_with("entity", arguments, meta)
 }
 
-/// Creates a team of this name.
 pub(crate) fn create_team(server: &mut Server, name: &str) -> Outcome<Answer> {
     entity(server, "create", "team", json!({ "data": { "name": name } }))
 }

@@ -24,7 +24,6 @@ pub(crate) struct Case {
 
 const DOCUMENT: &str = "# A\n\none\n\n## B\n\ntwo\n";
 
-/// Returns all cases.
 pub(crate) fn all() -> Vec<Case> {
     let write = |path: &str| json!({ "path": path, "content": "# New\n\nall of it\n" });
     let delete = |path: &str| json!({ "path": path, "confirm": true });

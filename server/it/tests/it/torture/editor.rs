@@ -25,7 +25,6 @@ pub(super) enum Style {
 /// can't know that the save is incomplete.
 const MAX_HALF_WRITTEN: Duration = Duration::from_millis(3);
 
-/// A save.
 #[derive(Debug, Clone)]
 pub(super) struct Save {
     pub(super) content: Vec<u8>,

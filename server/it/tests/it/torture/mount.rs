@@ -56,7 +56,6 @@ impl Mount {
         &self.at
     }
 
-    /// Remounts it with `option`.
     pub(crate) fn remount(&self, option: &str) {
         let option = format!("remount,{option}");
         run(Command::new("mount").args(["-o", &option]).arg(&self.at)).expect("remounted");

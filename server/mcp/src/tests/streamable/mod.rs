@@ -201,7 +201,6 @@ impl TestServer {
         }
     }
 
-    /// Posts a message in a session.
     async fn post(&self, session: &str, message: Value) -> TestResponse {
         let headers = [("accept", BOTH), ("content-type", "application/json"), ("mcp-session-id", session)];
         self.send("POST", &headers, &message).await

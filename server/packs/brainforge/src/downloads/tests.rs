@@ -10,7 +10,6 @@ use super::*;
 
 const ENDPOINT: &str = "https://notes.example/mcp";
 
-/// Opens the export at a URL.
 fn open(exports: &Exports, url: &str) -> Option<String> {
     let below = url.strip_prefix(ENDPOINT)?.strip_prefix("/exports/")?;
     let (id, query) = below.split_once('?')?;

@@ -34,9 +34,6 @@ const END_TIMEOUT: Duration = Duration::from_secs(2);
 /// The rows that describe the collections to index.
 pub(in super::super) trait Collections: Send + Sync {
     /// Returns all of them, from all orgs.
-    ///
-    /// # Errors
-    /// If they can't be read.
     fn all(&self) -> Result<Vec<Row>, Failure>;
 }
 

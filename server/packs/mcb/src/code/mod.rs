@@ -55,7 +55,6 @@ async fn find_collection(call: &Call<'_>, name: &str) -> Result<Option<Row>, Row
     Ok((!rows.is_empty()).then(|| rows.swap_remove(exact.unwrap_or(0))))
 }
 
-/// Returns the collection of that name.
 async fn collection(call: &Call<'_>, name: &str) -> Result<Row, RowError> {
     let found = find_collection(call, name).await?;
     found.ok_or_else(|| no_collection(name))

@@ -42,7 +42,6 @@ impl Request {
     }
 }
 
-/// Returns the tree of a row.
 pub(super) fn tree(row: &Row, workspaces: &Workspaces) -> Result<Box<dyn Tree>, CodeError> {
     let listing = |message: String| CodeError::Listing(message);
     let request: Request =

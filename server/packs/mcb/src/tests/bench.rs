@@ -227,7 +227,6 @@ impl Bench {
         self.add_to("org_default", entity, row)
     }
 
-    /// Adds a row to an org.
     #[track_caller]
     pub(super) fn add_to(&self, org: &str, entity: &str, row: Value) -> Row {
         let (facts, row) = (Map::new(), row.as_object().unwrap().clone());

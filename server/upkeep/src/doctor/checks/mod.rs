@@ -26,7 +26,6 @@ pub(super) enum Check {
 }
 
 impl Check {
-    /// Returns the findings.
     pub(super) fn run(self, subject: &Subject) -> Vec<Finding> {
         match self {
             Always(check) => check(subject),
@@ -35,7 +34,6 @@ impl Check {
     }
 }
 
-/// All checks.
 pub(super) const ALL: &[Check] = &[
     Always(git::version),
     Always(folder::library),

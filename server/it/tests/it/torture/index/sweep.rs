@@ -49,7 +49,6 @@ pub(super) struct Sweep {
     pub(super) calls: Vec<Call>,
 }
 
-/// The status of a run.
 #[derive(Debug, PartialEq)]
 enum RunStatus {
     /// There is no such collection.

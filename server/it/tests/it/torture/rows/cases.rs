@@ -31,7 +31,6 @@ pub(super) struct Case {
     pub(super) call: Value,
 }
 
-/// Returns all cases.
 pub(super) fn all() -> Vec<Case> {
     let team = json!({ "action": "create", "resource": "team", "data": { "id": "new", "name": "new" } });
     let call = |action: &str, resource: &str, more: Value| {

@@ -60,7 +60,6 @@ fn a_fault_at_any_point_of_the_start_after_a_kill_keeps_rows_whole() {
     });
 }
 
-/// Returns one of the faults.
 fn one_fault(effort: Effort, number: u64, calls: &[Call]) -> Fault {
     let all: Vec<_> = each_of(calls).collect();
     all[effort.chance(number, all.len() as u64) as usize]

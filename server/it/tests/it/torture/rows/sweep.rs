@@ -41,7 +41,6 @@ pub(super) struct Crash<'a> {
     pub(super) calls: Vec<Call>,
 }
 
-/// The result of a fault.
 pub(super) struct FaultResult {
     data: Data,
     /// The server, if it still runs.
