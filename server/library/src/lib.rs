@@ -380,24 +380,6 @@ impl Library {
         })
     }
 
-    /// Returns the newest commit in HEAD's history that changed or deleted the document at `path`; `None` if there is none.
-    ///
-    /// A commit changed a document if its content there differs from that of each parent. Without merges this is `git log -1 -- PATH`;
-    /// a merge counts only if it took neither side's bytes, and the commits of both sides count, regardless of the side
-    /// taken.
-    ///
-    /// # Errors
-    /// If the repository can't be read.
-    pub fn last_commit(&self, path: &LibraryPath) -> Result<Option<String>, Failure> {
-        blocking(|| {
-            let git = self.working_tree.repository.git();
-            let head = self.working_tree.repository.head_commit(&git)?;
-            let commit =
-                self.history.last_commit(&git, head, &self.working_tree.repository.git_path(path))?;
-            Ok(commit.map(|commit| commit.to_string()))
-        })
-    }
-
     /// Returns the last commit of those that left the document at the git path `path` unchanged, as far as the log knows: see
     /// [`History::unchanged_from`].
     fn unchanged_from(

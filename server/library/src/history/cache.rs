@@ -198,24 +198,6 @@ impl Cache {
         rows.next()?.map(|row| entry(row, prefix)).transpose()
     }
 
-    /// Returns the newest commit from `place` on that is known to have changed the file at the git path `path`, or that may have,
-    /// because it changed too many.
-    pub(super) fn last_change(&self, place: Position, path: &str) -> Result<Option<LastChange>, CacheError> {
-        let first = |name: &str| -> Result<Option<Position>, CacheError> {
-            let mut query = self.database.prepare_cached(
-                "SELECT min(place) FROM change
-                 WHERE path = (SELECT number FROM path WHERE name = ?2) AND place >= ?1 AND NOT same",
-            )?;
-            Ok(query.query_row(params![place, name], |row| row.get(0))?)
-        };
-        let (certain, possible) = (first(path)?, first(ANY)?);
-        let Some(place) = certain.into_iter().chain(possible).min() else {
-            return Ok(None);
-        };
-        let commit = self.commits(place, 1)?.first().copied();
-        Ok(commit.map(|commit| LastChange { place, commit, is_certain: certain == Some(place) }))
-    }
-
     /// Follows the commits from `place` on, where one is alone, each the only parent of the one before, as long as they are known
     /// to have neither changed nor named the file at the git path `path`, and are not among `known`; returns the commit at which
     /// that ends.
@@ -264,15 +246,6 @@ impl Cache {
         }
         Ok(commits)
     }
-}
-
-/// The newest change of a document, as far as the cache knows.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct LastChange {
-    pub(super) place: Position,
-    pub(super) commit: ObjectId,
-    /// True if the commit changed the document; false if it may have.
-    pub(super) is_certain: bool,
 }
 
 /// Result of comparing a walk with the cache.

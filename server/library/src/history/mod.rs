@@ -1,4 +1,4 @@
-//! The log: the library's own commits in HEAD's history, and the last commit that changed a document.
+//! The log: the library's own commits in HEAD's history.
 //!
 //! Git's history is the only source of truth. [`front`] reads it from HEAD, no further than an answer needs; where the on-disk
 //! cache ([`cache`]) continues the walk, the rest is read there. Without a cache everything works, only slower: the commits read so
@@ -28,7 +28,6 @@ pub(super) use self::{
     keeper::attempts,
 };
 use self::{
-    ancestry::CommitData,
     cache::Cache,
     changes::Made,
     front::{Front, FrontCommit, ReadError, ReadStep},
@@ -40,8 +39,6 @@ use super::{path::is_markdown, repository::Repository};
 pub(super) const CACHE: &str = "log.sqlite";
 /// Number of commits read before opening a cache that another process wrote.
 const UNCACHED_COMMITS: usize = 256;
-/// Number of cached commits that are looked up in git in one step.
-const LOOKUP_BATCH: i64 = 1000;
 
 /// The history of a library's repository.
 pub(super) struct History {
@@ -177,51 +174,6 @@ impl History {
                             return Ok(None);
                         };
                         return Ok(Some(cache.entry_with_key(place, &self.prefix, key)?.map(Arc::new)));
-                    }
-                }
-            }
-        })
-    }
-
-    /// Returns the newest commit in `head`'s history that changed the file at the git path `path`.
-    pub(super) fn last_commit(
-        &self,
-        git: &gix::Repository,
-        head: Option<ObjectId>,
-        path: &str,
-    ) -> Result<Option<ObjectId>, Failure> {
-        let touches = |commit: ObjectId| -> Result<bool, ReadError> {
-            match CommitData::read(git, commit)? {
-                Some(data) => Ok(changes::touches(git, &data, path)?),
-                None => Ok(false),
-            }
-        };
-        self.ask(git, head, |known, cache| {
-            let mut at = 0;
-            loop {
-                while let Some(commit) = known.front.commits.get(at) {
-                    if touches(commit.id)? {
-                        return Ok(Some(Some(commit.id)));
-                    }
-                    at += 1;
-                }
-                match known.front.read_on(git, cache)? {
-                    ReadStep::Commit if known.is_far() => return Ok(None),
-                    ReadStep::Commit => {}
-                    ReadStep::End => return Ok(Some(None)),
-                    ReadStep::Cache(commit) => {
-                        let Some((cache, place)) = joined(cache, commit)? else {
-                            return Ok(None);
-                        };
-                        let mut from = place;
-                        while let Some(change) = cache.last_change(from, path)? {
-                            if change.is_certain || touches(change.commit)? {
-                                return Ok(Some(Some(change.commit)));
-                            }
-                            from = change.place + 1;
-                        }
-                        let state = cache.state()?.ok_or(cache::CacheError::Content)?;
-                        return Ok(Some(first_cached(cache, place.max(state.changes_before), touches)?));
                     }
                 }
             }
@@ -377,26 +329,6 @@ fn joined(
 ) -> Result<Option<(&Cache, cache::Position)>, cache::CacheError> {
     let Some(cache) = cache else { return Ok(None) };
     Ok(cache.alone(commit)?.map(|place| (cache, place)))
-}
-
-/// Returns the first cached commit, from `place` on, for which `is_it` returns true.
-fn first_cached(
-    cache: &Cache,
-    mut place: cache::Position,
-    mut is_it: impl FnMut(ObjectId) -> Result<bool, ReadError>,
-) -> Result<Option<ObjectId>, ReadError> {
-    loop {
-        let commits = cache.commits(place, LOOKUP_BATCH)?;
-        if commits.is_empty() {
-            return Ok(None);
-        }
-        place += LOOKUP_BATCH;
-        for commit in commits {
-            if is_it(commit)? {
-                return Ok(Some(commit));
-            }
-        }
-    }
 }
 
 #[cfg(test)]

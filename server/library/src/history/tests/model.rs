@@ -1,11 +1,8 @@
 //! Through any sequence of events, the log with its cache equals a plain walk.
 
-use std::path::Path;
-
 use proptest::prelude::*;
 
 use super::support::{KEYS, PATHS, PREFIXES, Plan, Told};
-use crate::tests::support::git;
 
 /// An event in the repository or its cache.
 #[derive(Debug, Clone)]
@@ -103,51 +100,6 @@ fn a_commit_visited_too_early_is_in_the_log() {
             assert_eq!(library.answers(2), library.expected(2), "{goes_on}, {head}");
         }
     }
-}
-
-/// Git itself names the last commit that changed a path, on a straight history and on one with merges.
-#[test]
-fn the_last_commit_is_gits() {
-    let plan = |at: usize, parents: &[usize]| Plan {
-        parents: parents.to_vec(),
-        later: 10,
-        path: at % PATHS.len(),
-        delete: at % 7 == 3,
-        kind: 1,
-    };
-    let straight: Vec<_> = (0..60).map(|at| plan(at, &[1])).collect();
-    let forked: Vec<_> = (0..60)
-        .map(|at| match at % 5 {
-            3 => plan(at, &[3]),
-            4 => plan(at, &[1, 2]),
-            _ => plan(at, &[1]),
-        })
-        .collect();
-    for (plans, full) in [(straight, false), (forked, true)] {
-        let told = Told::new(&plans);
-        let library = told.history("");
-        for head in [59, 30, 44, 7, 58] {
-            told.put_head(head);
-            library.catch_up(true);
-            for (path, commit) in PATHS.iter().zip(library.answers(1).last_commits) {
-                let commit = commit.map(|id| id.to_string()).unwrap_or_default();
-                assert_eq!(commit, last_by_git(told.path(), path, full), "{head} {path}");
-            }
-        }
-    }
-}
-
-fn last_by_git(folder: &Path, path: &str, full: bool) -> String {
-    if !full {
-        return git(folder, &["log", "-1", "--format=%H", "--", path]).1;
-    }
-    let (_, commits) = git(folder, &["log", "--full-history", "--format=%H", "--", path]);
-    let differs = |commit: &&str| {
-        let arguments =
-            ["diff-tree", "-c", "--root", "-r", "--name-only", "--no-commit-id", commit, "--", path];
-        !git(folder, &arguments).1.is_empty()
-    };
-    commits.lines().find(differs).unwrap_or_default().to_owned()
 }
 
 /// A merge with one of its own ancestors continues there if that has its bytes, although the log reaches the other side first.

@@ -19,7 +19,7 @@ use tempfile::TempDir;
 
 use crate::{
     commit_message::{EXTERNAL, Record, RecordedCall, ToolDetails},
-    history::{History, LogEntry, Slot, ancestry::Walk, build::BuildError, changes},
+    history::{History, LogEntry, Slot, ancestry::Walk, build::BuildError},
     repository::Repository,
     versions::VersionLine,
 };
@@ -205,7 +205,6 @@ pub(super) struct Answers {
     pub(super) entries: Vec<LogEntry>,
     pub(super) few: Vec<LogEntry>,
     pub(super) with_keys: Vec<Option<LogEntry>>,
-    pub(super) last_commits: Vec<Option<ObjectId>>,
     /// By document: its line of versions, back to the beginning, and back to an entry.
     pub(super) lines: Vec<[DocumentHistory; 2]>,
 }
@@ -230,10 +229,6 @@ impl WakeState {
             few: self.history.last(&git, head, few).unwrap(),
             lines: lines(&git, head, &entries, few, &unchanged),
             with_keys: KEYS.iter().map(|key| with_key(key).map(|entry| (*entry).clone())).collect(),
-            last_commits: PATHS
-                .iter()
-                .map(|path| self.history.last_commit(&git, head, path).unwrap())
-                .collect(),
             entries,
         }
     }
@@ -250,13 +245,7 @@ impl WakeState {
         let head = self.repository.head_commit(&git).unwrap().unwrap();
         let mut walk = Walk::from(&git, head).unwrap();
         let mut entries = Vec::new();
-        let mut last_commits = vec![None; PATHS.len()];
         while let Some(visited) = walk.next(&git).unwrap() {
-            for (path, last) in PATHS.iter().zip(&mut last_commits) {
-                if last.is_none() && changes::touches(&git, &visited.commit, path).unwrap() {
-                    *last = Some(visited.id);
-                }
-            }
             let record = visited.commit.record;
             entries.extend(
                 record.and_then(|record| LogEntry::from_record(visited.id, record, self.repository.prefix())),
@@ -270,7 +259,6 @@ impl WakeState {
             lines: lines(&git, Some(head), &entries, few, &|_, commit, _| Ok(commit)),
             entries,
             with_keys,
-            last_commits,
         }
     }
 
