@@ -2,8 +2,22 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::{Args, ValueEnum};
-use tabellion_upkeep::page::{self, Output};
+use clap::{
+    Args,
+    builder::{PossibleValue, PossibleValuesParser, TypedValueParser},
+};
+use tabellion_upkeep::page::{Output, When};
+
+/// Returns the parser of an option that takes one of these words, each with its help and its value.
+pub(super) fn words<T: Copy + Send + Sync>(
+    words: &'static [(&str, &str, T)],
+) -> impl TypedValueParser<Value = T> {
+    let known = words.iter().map(|(word, help, _)| PossibleValue::new(*word).help(*help));
+    PossibleValuesParser::new(known).map(|given| {
+        let found = words.iter().find(|(word, ..)| *word == given);
+        found.expect("clap permits no other word").2
+    })
+}
 
 // Each command has these options once; groups of them would clash with the commands' names.
 /// The option for a library.
@@ -24,17 +38,6 @@ pub(super) struct Data {
     pub(super) folder: Option<PathBuf>,
 }
 
-/// When to use colours.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum When {
-    /// On a terminal, unless the environment variable `NO_COLOR` is set
-    Auto,
-    /// Always
-    Always,
-    /// Never
-    Never,
-}
-
 /// The form of the result.
 #[derive(Debug, Args)]
 #[group(skip)]
@@ -44,7 +47,11 @@ pub(super) struct Show {
     json: bool,
 
     /// When to use colours
-    #[arg(long, value_name = "WHEN", value_enum, default_value_t = When::Auto)]
+    #[arg(long, value_name = "WHEN", default_value = "auto", value_parser = words(&[
+        ("auto", "On a terminal, unless the environment variable `NO_COLOR` is set", When::Auto),
+        ("always", "Always", When::Always),
+        ("never", "Never", When::Never),
+    ]))]
     color: When,
 
     /// Don't use a pager; otherwise a terminal shows long output in `$PAGER`, or `less`
@@ -76,14 +83,6 @@ impl InLibrary {
 
 impl From<&Show> for Output {
     fn from(show: &Show) -> Self {
-        Self {
-            json: show.json,
-            colour: match show.color {
-                When::Auto => page::When::Auto,
-                When::Always => page::When::Always,
-                When::Never => page::When::Never,
-            },
-            pager: !show.no_pager,
-        }
+        Self { json: show.json, colour: show.color, pager: !show.no_pager }
     }
 }

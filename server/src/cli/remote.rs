@@ -2,23 +2,14 @@
 
 use std::time::Duration;
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand};
 use tabellion_library::Acknowledge;
 
 use tabellion_terminal::remote;
 use tabellion_upkeep::TerminalError;
 
-use super::arguments::InLibrary;
+use super::arguments::{InLibrary, words};
 use crate::PACKS;
-
-/// When a change is acknowledged.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum When {
-    /// Once it is durable here; it is pushed in the background
-    Local,
-    /// Once the remote has it
-    Remote,
-}
 
 /// Operations on the remote.
 #[derive(Debug, Subcommand)]
@@ -49,8 +40,11 @@ pub(super) struct Set {
     #[arg(long, value_name = "NAME")]
     branch: Option<String>,
     /// When a change is acknowledged
-    #[arg(long, value_name = "WHERE", value_enum, default_value_t = When::Local)]
-    acknowledge: When,
+    #[arg(long, value_name = "WHERE", default_value = "local", value_parser = words(&[
+        ("local", "Once it is durable here; it is pushed in the background", Acknowledge::Local),
+        ("remote", "Once the remote has it", Acknowledge::Remote),
+    ]))]
+    acknowledge: Acknowledge,
     /// How many seconds a change or a push waits for the remote
     #[arg(long, value_name = "SECONDS", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=3600))]
     wait: u64,
@@ -116,10 +110,7 @@ impl Set {
         let chosen = remote::Chosen {
             remote: &self.remote,
             branch: self.branch.as_deref(),
-            acknowledge: match self.acknowledge {
-                When::Local => Acknowledge::Local,
-                When::Remote => Acknowledge::Remote,
-            },
+            acknowledge: self.acknowledge,
             wait: Duration::from_secs(self.wait),
             pull_after: Duration::from_secs(self.pull_after),
             max_unpublished: self.max_unpublished.map(usize::from),

@@ -8,7 +8,7 @@ use std::{
 };
 
 use clap::{
-    Args, ValueEnum,
+    Args,
     builder::{OsStringValueParser, PossibleValuesParser, TypedValueParser as _},
 };
 use tabellion_gateway::{ApprovalMode, Offer};
@@ -18,8 +18,13 @@ use tabellion_http::{
     rates::RatePerMinute,
 };
 use tabellion_library::{CreateFolders, ExternalPolicy};
-use tabellion_serve::{HttpOptions, OAuthOptions, Options, libraries::Named, provenance};
+use tabellion_serve::{
+    HttpOptions, OAuthOptions, Options,
+    libraries::Named,
+    provenance::{self, Discovery},
+};
 
+use super::arguments::words;
 use crate::PACKS;
 
 /// Environment variable with the folder of the library, or `NAME=DIR`, if the command line names none.
@@ -83,16 +88,23 @@ pub(super) struct Arguments {
     read_only: bool,
 
     /// Treatment of calls that need a person's approval
-    #[arg(long, value_name = "MODE", value_enum, default_value_t = Approval::Prompt)]
-    approval: Approval,
+    #[arg(long, value_name = "MODE", default_value = "prompt", value_parser = words(&[
+        ("prompt", "The client asks its person; if the client can't, refuse the call", ApprovalMode::Prompt),
+        ("auto", "The client asks its person; if the client can't, grant the call", ApprovalMode::Auto),
+        ("deny", "Refuse the call without asking", ApprovalMode::Deny),
+    ]))]
+    approval: ApprovalMode,
 
     /// Tools that need a person's approval although their contract does not ask for it: the client shows the person the diff
     #[arg(long, value_name = "TOOL", value_delimiter = ',', conflicts_with = "read_only")]
     approve: Vec<String>,
 
     /// Treatment, before a change, of a file that was changed outside of the server and not committed
-    #[arg(long, value_name = "POLICY", value_enum, default_value_t = External::Adopt)]
-    external: External,
+    #[arg(long, value_name = "POLICY", default_value = "adopt", value_parser = words(&[
+        ("adopt", "Commit it first, in a commit of its own", ExternalPolicy::Adopt),
+        ("refuse", "Refuse the change as a conflict", ExternalPolicy::Refuse),
+    ]))]
+    external: ExternalPolicy,
 
     /// Mode of operation, for contracts that have modes: which of their tools may be called. If omitted: the contract's environment
     /// variable, else per request the contract's header, else the default of the transport
@@ -106,7 +118,14 @@ pub(super) struct Arguments {
 
     /// Whether provenance that a call does not carry is discovered, for contracts that have provenance. If omitted: `discover` on
     /// standard input and output, `strict` over HTTP
-    #[arg(long, value_name = "HOW", value_enum)]
+    #[arg(long, value_name = "HOW", value_parser = words(&[
+        ("strict", "Fields that a call does not carry, and that are not configured, are missing", Discovery::Strict),
+        (
+            "discover",
+            "The server finds the others by itself: repository, person, machine, client",
+            Discovery::Discover,
+        ),
+    ]))]
     provenance: Option<Discovery>,
 
     /// Serve over HTTP at this address, at `/mcp`, until interrupted or terminated. A port alone, and `localhost`, mean
@@ -183,35 +202,6 @@ pub(super) struct Arguments {
     origins: Vec<String>,
 }
 
-/// Treatment of uncommitted bytes of a file that is about to be changed.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum External {
-    /// Commit it first, in a commit of its own
-    Adopt,
-    /// Refuse the change as a conflict
-    Refuse,
-}
-
-/// Discovery of the origin of calls.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum Discovery {
-    /// Fields that a call does not carry, and that are not configured, are missing
-    Strict,
-    /// The server finds the others by itself: repository, person, machine, client
-    Discover,
-}
-
-/// Treatment of calls that need a person's approval.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum Approval {
-    /// The client asks its person; if the client can't, refuse the call
-    Prompt,
-    /// The client asks its person; if the client can't, grant the call
-    Auto,
-    /// Refuse the call without asking
-    Deny,
-}
-
 /// Parses the address of `--http`. Names are not resolved, so `localhost` can't be an address that other machines reach.
 fn address(text: &str) -> Result<SocketAddr, String> {
     let local = |port: &str| port.parse().ok().map(|port| (Ipv4Addr::LOCALHOST, port).into());
@@ -266,24 +256,11 @@ impl TryFrom<Arguments> for Options {
             contracts: arguments.contracts,
             document: arguments.document,
             offer: if arguments.read_only { Offer::ReadOnly } else { Offer::Everything },
-            approval: match arguments.approval {
-                Approval::Prompt => ApprovalMode::Prompt,
-                Approval::Auto => ApprovalMode::Auto,
-                Approval::Deny => ApprovalMode::Deny,
-            },
+            approval: arguments.approval,
             approve: arguments.approve,
             role: arguments.role,
-            external: match arguments.external {
-                External::Adopt => ExternalPolicy::Adopt,
-                External::Refuse => ExternalPolicy::Refuse,
-            },
-            environment: provenance::Options {
-                mode: arguments.mode,
-                discovery: arguments.provenance.map(|discovery| match discovery {
-                    Discovery::Strict => provenance::Discovery::Strict,
-                    Discovery::Discover => provenance::Discovery::Discover,
-                }),
-            },
+            external: arguments.external,
+            environment: provenance::Options { mode: arguments.mode, discovery: arguments.provenance },
             http,
         })
     }
