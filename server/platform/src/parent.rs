@@ -5,8 +5,7 @@
 //!
 //! | system | method |
 //! |---|---|
-//! | Linux | calls `getppid` once a second and compares: an orphan is adopted by init or a subreaper |
-//! | macOS | a thread waits for the parent's exit with `kqueue` |
+//! | Unix | calls `getppid` once a second and compares: an orphan is adopted by init or a subreaper |
 //! | Windows | a thread waits for the parent's process handle |
 //!
 //! On Linux, `PR_SET_PDEATHSIG` fires when the parent's *thread* ends, and a pidfd needs a fallback anyway: other PID
@@ -14,12 +13,10 @@
 //!
 //! A server whose parent is init from the start, or can't be watched, is never ended by this.
 
-#[cfg(any(target_os = "macos", windows))]
+#[cfg(windows)]
 use std::thread;
 
-#[cfg(target_os = "macos")]
-use macos as system;
-#[cfg(all(unix, not(target_os = "macos")))]
+#[cfg(unix)]
 use polled as system;
 #[cfg(windows)]
 use windows as system;
@@ -42,7 +39,7 @@ impl Parent {
 
 /// Runs `wait` in a separate thread, and returns once it has returned true. Never returns if that fails: the end of input is then
 /// the only sign.
-#[cfg(any(target_os = "macos", windows))]
+#[cfg(windows)]
 async fn in_a_thread(wait: impl FnOnce() -> bool + Send + 'static) {
     let (ended, parent) = tokio::sync::oneshot::channel();
     let waiting = thread::Builder::new().spawn(move || {
@@ -56,7 +53,7 @@ async fn in_a_thread(wait: impl FnOnce() -> bool + Send + 'static) {
     }
 }
 
-#[cfg(all(unix, not(target_os = "macos")))]
+#[cfg(unix)]
 mod polled {
     use std::time::Duration;
 
@@ -81,46 +78,6 @@ mod polled {
     pub(super) async fn no_longer<T: PartialEq>(first: T, look: impl Fn() -> T) {
         while look() == first {
             tokio::time::sleep(POLL_INTERVAL).await;
-        }
-    }
-}
-
-#[cfg(target_os = "macos")]
-mod macos {
-    use rustix::event::kqueue::{Event, EventFilter, EventFlags, ProcessEvents, kevent, kqueue};
-    use rustix::process::{Pid, getppid};
-
-    #[derive(Debug, Clone)]
-    pub(super) struct Parent(Option<Pid>);
-
-    impl Parent {
-        pub(super) fn now() -> Self {
-            Self(getppid().filter(|pid| *pid != Pid::INIT))
-        }
-
-        pub(super) async fn gone(self) {
-            match self.0 {
-                Some(pid) => super::in_a_thread(move || ends(pid)).await,
-                None => std::future::pending().await,
-            }
-        }
-    }
-
-    /// Waits until the process `pid` has ended; returns false if it can't be watched.
-    fn ends(pid: Pid) -> bool {
-        let Ok(queue) = kqueue() else { return false };
-        let exit = EventFilter::Proc { pid, flags: ProcessEvents::EXIT };
-        let watch = [Event::new(exit, EventFlags::ADD | EventFlags::ONESHOT, std::ptr::null_mut())];
-        let mut events = Vec::with_capacity(1);
-        loop {
-            // SAFETY: the event names a process, no file descriptor that could be closed meanwhile.
-            match unsafe { kevent(&queue, &watch, rustix::buffer::spare_capacity(&mut events), None) } {
-                Err(rustix::io::Errno::INTR) => {}
-                // It ended before it could be watched.
-                Err(rustix::io::Errno::SRCH) => return true,
-                Ok(found) if found > 0 => return true,
-                _ => return getppid() != Some(pid),
-            }
         }
     }
 }
@@ -198,7 +155,7 @@ mod windows {
     }
 }
 
-#[cfg(all(test, unix, not(target_os = "macos")))]
+#[cfg(all(test, unix))]
 mod tests {
     use std::cell::Cell;
 
