@@ -5,7 +5,6 @@
 
 use std::collections::BTreeSet;
 
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, PercentEncode, utf8_percent_encode};
 use serde_json::{Map, Value};
 
 /// A URI template.
@@ -152,25 +151,6 @@ impl UriTemplate {
         found.filter(|end| *end > 0)
     }
 
-    /// Returns the URI with these values; `None` if a required one is missing or not a text.
-    pub fn expand(&self, values: &Map<String, Value>) -> Option<String> {
-        let mut uri = String::new();
-        for part in &self.path {
-            match part {
-                Part::Text(text) => uri += text,
-                Part::Variable(name) => uri.extend(encoded(values.get(name)?.as_str()?)),
-            }
-        }
-        let mut mark = '?';
-        for name in &self.query {
-            if let Some(value) = values.get(name).and_then(Value::as_str) {
-                uri += &format!("{mark}{name}={}", encoded(value));
-                mark = '&';
-            }
-        }
-        Some(uri)
-    }
-
     /// Returns true if a URI matches both templates. A template without variables is a URI.
     pub fn overlaps(&self, other: &Self) -> bool {
         let (left, right) = (self.tokens(), other.tokens());
@@ -252,12 +232,6 @@ fn decoded(text: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// Encodes all but the unreserved characters of RFC 3986.
-fn encoded(text: &str) -> PercentEncode<'_> {
-    const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
-    utf8_percent_encode(text, RESERVED)
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -297,22 +271,6 @@ mod tests {
             let found = template(text).values(uri).map_or(Value::Null, Value::Object);
             assert_eq!(found, expected, "{uri} in {text}");
         }
-    }
-
-    #[test]
-    fn what_is_expanded_is_matched() {
-        for text in ["note://{id}", "n://{a}/x/{b}", "n://x{?a,b}", "n://{a}{?b}"] {
-            for (a, b) in [("1", "2"), ("ä ö", "?#/"), ("%41", "&=+"), ("a.b", "\u{1f600}")] {
-                let template = template(text);
-                let values: Map<_, _> = template
-                    .variables()
-                    .map(|(name, _)| (name.into(), if name == "b" { b } else { a }.into()))
-                    .collect();
-                let uri = template.expand(&values).unwrap();
-                assert_eq!(template.values(&uri), Some(values), "{uri}");
-            }
-        }
-        assert_eq!(template("n://{a}").expand(&Map::new()), None);
     }
 
     #[test]

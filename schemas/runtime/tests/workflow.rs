@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use tabellion_runtime::{
     Failure, FailureKind, Identity, KnownCaller,
     spec::{
-        AUTHOR, CallerKind, Outcome, Pending, Starts, StateKind, StateSpec, TaskSpec, TransitionSpec, Unless,
+        AUTHOR, CallerKind, Outcome, Starts, StateKind, StateSpec, TaskSpec, TransitionSpec, Unless,
         WorkflowSpec,
     },
     workflow::{Event, Instance, Refusal, step, transition},
@@ -295,7 +295,7 @@ fn a_refusal_is_a_failure_that_says_what_to_do() {
 }
 
 #[test]
-fn an_instance_knows_how_it_ended_and_an_answer_whether_it_is_pending() {
+fn an_instance_knows_how_it_ended() {
     let mut instance = Instance::start(&REVIEW, &caller("ann", false), DateTime::UNIX_EPOCH);
     for (state, outcome) in [
         ("human_review", None),
@@ -305,15 +305,6 @@ fn an_instance_knows_how_it_ended_and_an_answer_whether_it_is_pending() {
     ] {
         instance.state = state.into();
         assert_eq!(instance.outcome(&REVIEW), outcome, "{state}");
-    }
-    let pending = Pending { at: "/status", is: "pending_review", instance: "/review_workflow_id" };
-    for (response, id) in [
-        (json!({ "status": "pending_review", "review_workflow_id": "i" }), Some("i")),
-        (json!({ "status": "created", "review_workflow_id": "i" }), None),
-        (json!({ "status": "pending_review" }), None),
-        (json!({}), None),
-    ] {
-        assert_eq!(pending.instance_of(&response), id, "{response}");
     }
 }
 

@@ -137,11 +137,6 @@ impl LibraryDir {
         split_leaf(&self.0).1
     }
 
-    /// Returns the segments; none for the root.
-    pub fn components(&self) -> impl DoubleEndedIterator<Item = &str> {
-        self.0.split('/').filter(|segment| !segment.is_empty())
-    }
-
     /// Returns the folders down to this one, from the top: `a`, `a/b` for `a/b`. None for the root.
     pub fn ancestors(&self) -> impl Iterator<Item = LibraryDir> {
         let ends =

@@ -224,7 +224,7 @@ fn parts() {
     assert_eq!(path.components().collect::<Vec<_>>(), ["a", "b", "c.md"]);
     let above: Vec<String> = path.parent().ancestors().map(|dir| dir.as_str().to_owned()).collect();
     assert_eq!(above, ["a", "a/b"]);
-    assert_eq!(LibraryDir::ROOT.ancestors().count() + LibraryDir::ROOT.components().count(), 0);
+    assert_eq!(LibraryDir::ROOT.ancestors().count(), 0);
     assert_eq!(LibraryPath::parse("c.md").unwrap().parent(), LibraryDir::ROOT);
 }
 

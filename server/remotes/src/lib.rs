@@ -86,16 +86,6 @@ impl Remote {
         Ok(Self { git: Git::new(lent), address, branch, fetches: AtomicU64::new(0) })
     }
 
-    /// Returns the address.
-    pub fn address(&self) -> &Address {
-        &self.address
-    }
-
-    /// Returns the branch's full name.
-    pub fn branch(&self) -> &str {
-        &self.branch
-    }
-
     /// Returns the commit of the remote's branch that was last [remembered](Self::remember); `None` if none was.
     pub fn known_commit(&self) -> Option<String> {
         let text = read_text(&self.git.folder().join(KNOWN)).ok()?;

@@ -185,16 +185,6 @@ impl ContractSpec {
         self.workflows.iter().copied().find(|workflow| workflow.id == id)
     }
 
-    /// Returns the resource of that name.
-    pub fn resource(&self, name: &str) -> Option<&'static ResourceSpec> {
-        self.resources.iter().find(|resource| resource.name == name)
-    }
-
-    /// Returns the template of resources of that name.
-    pub fn template(&self, name: &str) -> Option<&'static ResourceTemplateSpec> {
-        self.templates.iter().find(|template| template.resource.name == name)
-    }
-
     /// Returns the prompt of that name.
     pub fn prompt(&self, name: &str) -> Option<&'static PromptSpec> {
         self.prompts.iter().find(|prompt| prompt.name == name)

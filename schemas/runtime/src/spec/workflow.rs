@@ -181,11 +181,3 @@ pub struct Pending {
     /// JSON pointer in the response to the id of the workflow's instance.
     pub instance: &'static str,
 }
-
-impl Pending {
-    /// Returns the id of the instance if `response` is pending; `None` otherwise.
-    pub fn instance_of<'r>(&self, response: &'r serde_json::Value) -> Option<&'r str> {
-        let status = response.pointer(self.at)?.as_str()?;
-        response.pointer(self.instance)?.as_str().filter(|_| status == self.is)
-    }
-}
