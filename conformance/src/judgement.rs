@@ -215,9 +215,6 @@ impl Reply {
 }
 
 /// Fails with a description unless `holds`.
-///
-/// # Errors
-/// The failure.
 pub fn ensure(holds: bool, what: impl FnOnce() -> String) -> Judgement {
     if holds { Ok(()) } else { Err(fail(what())) }
 }

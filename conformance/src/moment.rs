@@ -100,9 +100,6 @@ impl Moment {
     }
 
     /// Fails unless the library's surroundings are equal in `later`.
-    ///
-    /// # Errors
-    /// The failure.
     pub fn same_around(&self, later: &Self) -> Judgement {
         match difference(&self.view.around, &later.view.around) {
             Some(path) => Err(fail(format!("`{path}`, which is outside of the library, changed"))),
@@ -111,25 +108,16 @@ impl Moment {
     }
 
     /// Fails unless git's own files are equal in `later`.
-    ///
-    /// # Errors
-    /// The failure.
     pub fn same_git(&self, later: &Self) -> Judgement {
         self.same_in_git(later, |_| true)
     }
 
     /// Fails unless the hooks, the configuration and `info` are equal in `later`.
-    ///
-    /// # Errors
-    /// The failure.
     pub fn same_control(&self, later: &Self) -> Judgement {
         self.same_in_git(later, |path| ["config", "hooks", "info"].iter().any(|it| path.starts_with(it)))
     }
 
     /// Fails unless the records of operations in progress are equal in `later`, and every lock still exists.
-    ///
-    /// # Errors
-    /// The failure.
     pub fn same_in_progress(&self, later: &Self) -> Judgement {
         self.same_in_git(later, |path| IN_PROGRESS.iter().any(|it| path.starts_with(it)) || is_lock(path))
     }
@@ -147,9 +135,6 @@ impl Moment {
     }
 
     /// Fails unless the bytes, modes and timestamps of all documents except `apart` are equal in `later`.
-    ///
-    /// # Errors
-    /// The failure.
     pub fn same_documents(&self, later: &Self, apart: &[&str]) -> Judgement {
         let is_apart = |path: &Path| apart.iter().any(|it| Path::new(it) == path);
         let changed = later.view.library.changed_since(&self.view.library);

@@ -97,9 +97,6 @@ impl View {
     }
 
     /// Fails unless rows and log are equal in `later`. A store that was not there yet may be created.
-    ///
-    /// # Errors
-    /// The failure.
     pub fn same_rows(&self, later: &Self, what: &str) -> Judgement {
         let (Some(old), Some(new)) = (&self.rows, &later.rows) else {
             return ensure(self.rows.is_none(), || format!("{what} removed the rows"));
@@ -111,9 +108,6 @@ impl View {
     }
 
     /// Fails unless the library has equal folders in `later`.
-    ///
-    /// # Errors
-    /// The failure.
     pub fn same_folders(&self, later: &Self) -> Judgement {
         match later.library.folders_since(&self.library).first() {
             None => Ok(()),

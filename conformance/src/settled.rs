@@ -157,9 +157,6 @@ pub fn log(subject: &Subject, client: &mut Client<'_>) -> Result<Option<Vec<Stri
 }
 
 /// Fails unless the log has one new entry per mutation, and no commit twice.
-///
-/// # Errors
-/// The failure.
 pub fn ensure_logged(earlier: &[String], logged: &[String], mutations: usize) -> Judgement {
     let mut count = BTreeMap::new();
     logged.iter().for_each(|commit| *count.entry(commit).or_insert(0) += 1);
@@ -171,9 +168,6 @@ pub fn ensure_logged(earlier: &[String], logged: &[String], mutations: usize) ->
 }
 
 /// Fails unless the log has an entry for each of these commits.
-///
-/// # Errors
-/// The failure.
 pub fn ensure_tells(logged: &[String], commits: &[String]) -> Judgement {
     match commits.iter().find(|commit| !logged.contains(commit)) {
         Some(missing) => Err(fail(format!("the log lacks the mutation of commit {missing}"))),

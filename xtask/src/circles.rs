@@ -25,9 +25,6 @@ const MAX_REEXPORTS: usize = 16;
 type Circle = BTreeSet<String>;
 
 /// Returns a message for each circle.
-///
-/// # Errors
-/// If a source file can't be read or parsed.
 pub(crate) fn problems() -> Outcome<Vec<String>> {
     let mut problems = Vec::new();
     for root in crate_roots()? {

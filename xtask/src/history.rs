@@ -26,9 +26,6 @@ struct Commit<'a> {
 }
 
 /// Returns a message for each commit that lacks a body.
-///
-/// # Errors
-/// If git fails.
 pub(crate) fn problems() -> Outcome<Vec<String>> {
     let Some(first) = introduction(CHECK)? else {
         return Ok(Vec::new());

@@ -14,9 +14,6 @@ const VERSION: &str = "0.9.143";
 const SLOW_PACKAGES: [&str; 4] = ["--exclude", "tabellion-it", "--exclude", "tabellion-evolution"];
 
 /// Builds all tests, and keeps each crate's build time.
-///
-/// # Errors
-/// If a test does not compile.
 pub(crate) fn build() -> Outcome {
     let is_kept = fs::create_dir_all(times::folder()).is_ok();
     run::cargo(&["test", "--workspace", "--quiet", "--no-run", "--timings"])?;
@@ -28,9 +25,6 @@ pub(crate) fn build() -> Outcome {
 }
 
 /// Runs the tests of a profile. Without cargo-nextest, and if it can't be installed, Cargo runs them, without times.
-///
-/// # Errors
-/// If a test fails.
 pub(crate) fn run(profile: &str) -> Outcome {
     if !is_installed() {
         eprintln!(
@@ -65,9 +59,6 @@ pub(crate) fn run(profile: &str) -> Outcome {
 }
 
 /// Runs the tests of a package once more, with these environment variables.
-///
-/// # Errors
-/// If a test fails.
 pub(crate) fn run_package(package: &str, variables: &[(&str, &str)]) -> Outcome {
     if is_installed() {
         let filter = format!("package({package})");

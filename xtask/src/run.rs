@@ -30,9 +30,6 @@ pub fn cargo(arguments: &[&str]) -> Outcome {
 }
 
 /// As [`cargo`], with additional environment variables.
-///
-/// # Errors
-/// As [`cargo`].
 pub fn cargo_with(arguments: &[&str], variables: &[(&str, &str)]) -> Outcome {
     let program = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let status =
@@ -47,9 +44,6 @@ pub fn cargo_with(arguments: &[&str], variables: &[(&str, &str)]) -> Outcome {
 }
 
 /// Runs git in the workspace's root; returns its standard output.
-///
-/// # Errors
-/// If it fails, with its standard error.
 pub fn git(arguments: &[&str]) -> Outcome<String> {
     let output = Command::new("git").args(arguments).current_dir(root()).output()?;
     if output.status.success() {
@@ -60,9 +54,6 @@ pub fn git(arguments: &[&str]) -> Outcome<String> {
 }
 
 /// Returns the current commit; `None` if the tree has changes that are not committed.
-///
-/// # Errors
-/// If git fails.
 pub fn clean_head() -> Outcome<Option<String>> {
     let is_clean = git(&["status", "--porcelain"])?.is_empty();
     Ok(is_clean.then_some(git(&["rev-parse", "HEAD"])?.trim().to_owned()))
@@ -72,9 +63,6 @@ pub fn clean_head() -> Outcome<Option<String>> {
 ///
 /// The whole workspace is selected, with an example. Cargo then unifies features as for `cargo test --workspace`, and reuses
 /// that build.
-///
-/// # Errors
-/// If it does not build.
 pub fn program(name: &str) -> Outcome<PathBuf> {
     let chosen = ["build", "--quiet", "--workspace", "--bin", name, "--example", "notes"];
     cargo(&chosen)?;
@@ -82,9 +70,6 @@ pub fn program(name: &str) -> Outcome<PathBuf> {
 }
 
 /// Builds a binary of the workspace in release mode; returns its path.
-///
-/// # Errors
-/// If it does not build.
 pub fn release(name: &str) -> Outcome<PathBuf> {
     cargo(&["build", "--release", "--quiet", "--bin", name])?;
     Ok(released(name))

@@ -26,9 +26,6 @@ pub(crate) struct Times {
 
 impl Times {
     /// Removes the times of the previous run.
-    ///
-    /// # Errors
-    /// If the folder can't be emptied.
     pub(crate) fn new(size: &'static str) -> io::Result<Self> {
         let folder = folder();
         if folder.exists() {
@@ -44,9 +41,6 @@ impl Times {
     }
 
     /// Writes `steps.tsv` and `tests.tsv`, and prints both as tables, with only the slowest tests.
-    ///
-    /// # Errors
-    /// If they can't be written, or the results of the tests can't be read.
     pub(crate) fn finish(&self) -> Outcome {
         let whole: f64 = self.steps.iter().map(|(_, took)| took.as_secs_f64()).sum();
         let mut steps = String::from("seconds\tstep\n");

@@ -78,9 +78,6 @@ const MACHINE_PATHS: Rule = Rule {
 };
 
 /// Returns a message for each broken rule of each line of the files that are ours to word.
-///
-/// # Errors
-/// If git fails.
 pub(crate) fn problems() -> Outcome<Vec<String>> {
     let mut problems = Vec::new();
     let listed = run::git(&["ls-files", "--cached", "--others", "--exclude-standard", "*.rs", "*.md"])?;

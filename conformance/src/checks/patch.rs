@@ -13,9 +13,6 @@ pub(super) fn is_diff(text: &str) -> bool {
 
 /// Returns the document that `git apply` makes from `before`, the document at `path` in the library at `root`; the inner
 /// error is git's message if the diff does not apply.
-///
-/// # Errors
-/// If the disk fails.
 pub(super) fn applied(
     root: &Path,
     path: &str,

@@ -24,9 +24,6 @@ fn name(data: &Path) -> String {
 }
 
 /// Makes a case's database, unless it is there.
-///
-/// # Errors
-/// If it can't be made.
 pub(crate) fn make(server: &str, data: &Path) -> Result<(), String> {
     let wrong = |error: postgres::Error| format!("`{server}`: {error}");
     let mut client = Client::connect(&format!("{server}/postgres"), NoTls).map_err(wrong)?;

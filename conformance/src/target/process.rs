@@ -24,9 +24,6 @@ pub(crate) enum Process {
 
 impl Process {
     /// Starts a server in a process group of its own, which ends with the suite even if the suite is killed.
-    ///
-    /// # Errors
-    /// If the process cannot be started.
     pub(crate) fn start(command: &mut Command) -> io::Result<Self> {
         use std::os::unix::process::CommandExt;
         // The watcher is started first, so that it learns of the server without delay.
@@ -68,9 +65,6 @@ impl Process {
     }
 
     /// Waits for the exit status; returns `None` after `patience`.
-    ///
-    /// # Errors
-    /// If the system reports an error.
     pub(super) fn wait(&mut self, patience: Duration) -> io::Result<Option<ExitStatus>> {
         if let Self::Stepped(stepper) = self {
             return Ok(stepper.wait(patience));

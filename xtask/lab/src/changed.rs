@@ -22,9 +22,6 @@ const PACKS: &str = "conformance/packs";
 const SHARE: u64 = 10;
 
 /// Writes the commit on which all servers have just had the expected results. Only for a tree without changes.
-///
-/// # Errors
-/// If git or the disk fails.
 pub(crate) fn record() -> Outcome {
     let Some(commit) = run::clean_head()? else {
         eprintln!("{PASSED} is not written: the tree has changes that are not committed");
@@ -40,9 +37,6 @@ pub(crate) fn record() -> Outcome {
 
 /// Returns a function that chooses mutants by their names and the checks that must detect them. It chooses all, if no commit is known on
 /// which all passed.
-///
-/// # Errors
-/// If git or the disk fails.
 pub(crate) fn since_all_passed(golden: &Path) -> Outcome<impl Fn(&str, &[&str]) -> bool + use<>> {
     let now = fs::read_to_string(golden)?;
     let (head, passed) = (run::git(&["rev-parse", "HEAD"])?, passed());

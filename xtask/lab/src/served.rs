@@ -32,17 +32,11 @@ impl Served {
     }
 
     /// Starts `program` with `arguments` for the library in `folder`, on a free port of this machine.
-    ///
-    /// # Errors
-    /// If it does not print its address.
     pub(crate) fn start<S: AsRef<OsStr>>(program: &Path, folder: &Path, arguments: &[S]) -> Outcome<Self> {
         Self::start_as("serve", program, folder, arguments)
     }
 
     /// As [`start`](Self::start), with a different command of the program than `serve`.
-    ///
-    /// # Errors
-    /// As [`start`](Self::start).
     pub(crate) fn start_as<S: AsRef<OsStr>>(
         command: &str,
         program: &Path,

@@ -14,9 +14,6 @@ pub(crate) struct Timed {
 }
 
 /// Writes `target/times/NAME.xml`, a report in JUnit's form.
-///
-/// # Errors
-/// If it can't be written.
 pub(crate) fn keep(name: &str, all: Vec<Timed>) -> Outcome {
     let mut suite = TestSuite::new(name);
     for timed in all {

@@ -62,9 +62,6 @@ fn with_zig() -> Outcome<String> {
 }
 
 /// Returns completion scripts and manual pages, which this system's program prints.
-///
-/// # Errors
-/// If it can't be built or run.
 pub(super) fn documents(name: &str) -> Outcome<Vec<Entry>> {
     run::cargo(&["build", "--quiet", "--bin", name])?;
     let program = run::built(name)?;

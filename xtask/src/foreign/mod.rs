@@ -42,9 +42,6 @@ impl Missing {
 }
 
 /// Returns `found`. If the environment variable is `required`, a missing program becomes another error, so that tests are not skipped.
-///
-/// # Errors
-/// As `found`.
 pub fn required<T>(variable: &str, found: Outcome<T>) -> Outcome<T> {
     match found {
         Err(missing) if env::var(variable).is_ok_and(|value| value == "required") => {

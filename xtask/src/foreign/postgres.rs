@@ -109,17 +109,11 @@ pub struct Cluster {
 
 impl Cluster {
     /// Makes a cluster with these settings, such as `max_connections=5`, and starts it.
-    ///
-    /// # Errors
-    /// If it does not start.
     pub fn start(programs: &Programs, settings: &[&str]) -> Outcome<Self> {
         Self::start_in(programs, &env::temp_dir(), settings)
     }
 
     /// As [`start`](Self::start), with its data below a folder.
-    ///
-    /// # Errors
-    /// If it does not start.
     pub fn start_in(programs: &Programs, place: &Path, settings: &[&str]) -> Outcome<Self> {
         let mut cluster = Self::new(programs, place, settings)?;
         let mut command = programs.command("initdb")?;
@@ -130,9 +124,6 @@ impl Cluster {
     }
 
     /// Makes a standby of this cluster, and starts it. This primary waits for it if its `synchronous_standby_names` has `*`.
-    ///
-    /// # Errors
-    /// If it does not start.
     pub fn standby(&self, settings: &[&str]) -> Outcome<Self> {
         let mut standby = Self::new(&self.programs, &env::temp_dir(), settings)?;
         let mut command = self.client("pg_basebackup")?;
@@ -171,9 +162,6 @@ impl Cluster {
     }
 
     /// Starts the server, and waits until it answers.
-    ///
-    /// # Errors
-    /// If it does not answer.
     pub fn run(&mut self) -> Outcome {
         let begun = Instant::now();
         let (port, folder) = (self.port.to_string(), self.folder.path().display().to_string());
@@ -211,9 +199,6 @@ impl Cluster {
     }
 
     /// Makes a standby the primary.
-    ///
-    /// # Errors
-    /// If the promotion fails.
     pub fn promote(&self) -> Outcome {
         finish(self.programs.command("pg_ctl")?.args(["promote", "-w", "-D"]).arg(self.data())).map(drop)
     }
@@ -226,9 +211,6 @@ impl Cluster {
     }
 
     /// Returns a command that runs SQL in a database.
-    ///
-    /// # Errors
-    /// As [`Programs::command`].
     pub fn psql(&self, database: &str, sql: &str) -> Outcome<Command> {
         let mut command = self.client("psql")?;
         command.args(["-v", "ON_ERROR_STOP=1", "-c", sql, database]);
@@ -236,9 +218,6 @@ impl Cluster {
     }
 
     /// Runs a script of pgbench, and returns its output.
-    ///
-    /// # Errors
-    /// If it fails.
     pub fn pgbench(&self, database: &str, script: &str, clients: usize, seconds: u64) -> Outcome<String> {
         let path = self.folder.path().join("script");
         fs::write(&path, script)?;
@@ -249,9 +228,6 @@ impl Cluster {
     }
 
     /// Makes a database.
-    ///
-    /// # Errors
-    /// If it can't be made.
     pub fn create(&self, database: &str) -> Outcome {
         finish(self.client("createdb")?.arg(database)).map(drop)
     }
@@ -280,9 +256,6 @@ pub fn unprivileged(mut command: Command) -> Outcome<Command> {
 }
 
 /// Returns a new folder that the user without rights can use.
-///
-/// # Errors
-/// If it can't be made.
 pub fn public_folder(place: &Path) -> Outcome<TempDir> {
     // The path of a socket must be short.
     let folder = tempfile::Builder::new().prefix("pg").tempdir_in(place)?;

@@ -34,9 +34,6 @@ impl Python {
     }
 
     /// Returns the folder of a module.
-    ///
-    /// # Errors
-    /// If it can't be imported.
     pub fn folder_of(&self, module: &str) -> Outcome<PathBuf> {
         let script = format!("import {module}; print({module}.__path__[0])");
         let output = self.command().args(["-c", &script]).output()?;

@@ -11,9 +11,6 @@ use zip::ZipArchive;
 use tabellion_conformance::judgement::{Judgement, Stop, ensure, fail};
 
 /// Reads an archive: content by name.
-///
-/// # Errors
-/// The failure, if it is not an archive.
 pub(super) fn archive(bytes: &[u8]) -> Result<BTreeMap<String, String>, Stop> {
     let broken = |error: &dyn std::fmt::Display| fail(format!("the export is no zip archive: {error}"));
     let mut archive = ZipArchive::new(Cursor::new(bytes)).map_err(|error| broken(&error))?;
@@ -31,9 +28,6 @@ pub(super) fn archive(bytes: &[u8]) -> Result<BTreeMap<String, String>, Stop> {
 }
 
 /// Fails unless an answer's numbers match its file. Links that were not requested may be counted or not: `None`.
-///
-/// # Errors
-/// The failure, if they do not.
 pub(super) fn ensure_said(answer: &Value, bytes: &[u8], notes: usize, links: Option<usize>) -> Judgement {
     let right = [("file_size_bytes", Some(bytes.len())), ("note_count", Some(notes)), ("link_count", links)];
     for (key, right) in right {

@@ -72,9 +72,6 @@ impl Proposal {
     }
 
     /// Proposes it with this word; a change edits the note `of`.
-    ///
-    /// # Errors
-    /// If it is refused, or does not wait.
     pub(super) fn make(self, shelf: &mut Shelf<'_, '_>, of: &Written, word: &str) -> Result<Written, Stop> {
         let (tool, arguments) = match self {
             Self::Note => (Tool::Create, creation(By::Agent, word, &json!({}))),

@@ -81,9 +81,6 @@ fn role(auth: &AuthSpec, bench: &Bench<'_>, by: By) -> Result<&'static RoleSpec,
 
 impl<'b, 'a> Shelf<'b, 'a> {
     /// Creates an empty library.
-    ///
-    /// # Errors
-    /// If the disk or git fails.
     pub(super) fn start(bench: &'b Bench<'a>) -> Result<Self, Stop> {
         let documents: &[(&str, &str)] = &[];
         Ok(Self {
@@ -94,9 +91,6 @@ impl<'b, 'a> Shelf<'b, 'a> {
     }
 
     /// Ends the servers; the next call starts one.
-    ///
-    /// # Errors
-    /// If one does not end.
     pub(super) fn restart(&mut self) -> Judgement {
         for (_, client) in std::mem::take(&mut self.clients) {
             client.close()?;
@@ -124,9 +118,6 @@ impl<'b, 'a> Shelf<'b, 'a> {
     }
 
     /// Calls a tool; returns the answer and its `_meta`, or the refusal.
-    ///
-    /// # Errors
-    /// If no answer arrives.
     pub(super) fn ask(
         &mut self,
         by: By,
@@ -164,9 +155,6 @@ impl<'b, 'a> Shelf<'b, 'a> {
     }
 
     /// Calls a tool that writes a note, and returns the written note, or the refusal.
-    ///
-    /// # Errors
-    /// If no answer arrives, or it is incomplete.
     pub(super) fn write(
         &mut self,
         by: By,
@@ -178,9 +166,6 @@ impl<'b, 'a> Shelf<'b, 'a> {
     }
 
     /// Creates a note with this word.
-    ///
-    /// # Errors
-    /// If it is refused.
     pub(super) fn create(&mut self, by: By, word: &str) -> Result<Written, Stop> {
         self.create_with(by, word, &json!({}))
     }
@@ -193,9 +178,6 @@ impl<'b, 'a> Shelf<'b, 'a> {
     }
 
     /// Changes a note, so that it has this word.
-    ///
-    /// # Errors
-    /// If it is refused.
     pub(super) fn update(&mut self, by: By, id: &str, version: u64, word: &str) -> Result<Written, Stop> {
         let arguments = change(id, version, word);
         let written = self.write(by, Tool::Update, &arguments)?;
@@ -203,9 +185,6 @@ impl<'b, 'a> Shelf<'b, 'a> {
     }
 
     /// Returns true if a search for the word shows it to this caller.
-    ///
-    /// # Errors
-    /// If the search is refused.
     pub(super) fn sees(&mut self, by: By, word: &str) -> Result<bool, Stop> {
         let found = self.must(by, Tool::Search, &json!({ "query": word, "limit": MAX_FOUND }))?;
         let results = found["results"].as_array();
@@ -225,9 +204,6 @@ impl<'b, 'a> Shelf<'b, 'a> {
     }
 
     /// Reads a resource; `None` if the server refuses it.
-    ///
-    /// # Errors
-    /// If no answer arrives.
     pub(super) fn resource(&mut self, by: By, uri: &str) -> Result<Option<Value>, Stop> {
         let client = self.client(by)?;
         let answer = client.request("resources/read", json!({ "uri": uri }))?;
@@ -236,9 +212,6 @@ impl<'b, 'a> Shelf<'b, 'a> {
     }
 
     /// Exports notes; returns the answer, and the file that it links to.
-    ///
-    /// # Errors
-    /// If the export is refused, or its file can't be fetched.
     pub(super) fn export(&mut self, by: By, arguments: &Value) -> Result<(Value, Vec<u8>), Stop> {
         let answer = self.must(by, Tool::Export, arguments)?;
         let url = answer["download_url"].as_str().unwrap_or_default();
@@ -295,9 +268,6 @@ pub(super) fn change(id: &str, version: u64, word: &str) -> Value {
 }
 
 /// Calls a tool as a client; returns the answer and its `_meta`, or the refusal.
-///
-/// # Errors
-/// If no answer arrives.
 pub(super) fn ask(
     bench: &Bench<'_>,
     client: &mut Client<'_>,
@@ -332,9 +302,6 @@ pub(super) fn write(
 }
 
 /// Returns the answer of a call that must be part of the library at once.
-///
-/// # Errors
-/// The failure, if it waits.
 pub(super) fn made(written: Written) -> Result<Written, Stop> {
     match &written.status {
         Status::Made => Ok(written),

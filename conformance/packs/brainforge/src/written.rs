@@ -40,9 +40,6 @@ impl Written {
     }
 
     /// Returns the id of the instance for its review.
-    ///
-    /// # Errors
-    /// The failure, if it does not wait.
     pub(super) fn instance(&self) -> Result<&str, Stop> {
         match &self.status {
             Status::Waits(instance) => Ok(instance),

@@ -70,17 +70,11 @@ impl Record {
     }
 
     /// Adds a fact to a shared list.
-    ///
-    /// # Errors
-    /// If the file can't be written.
     pub(super) fn keep(&self, name: &str, fact: Value) -> io::Result<()> {
         self.change(|lists| lists.entry(name.to_owned()).or_default().push(fact))
     }
 
     /// Forgets a shared list.
-    ///
-    /// # Errors
-    /// If the file can't be written.
     pub(super) fn forget(&self, name: &str) -> io::Result<()> {
         self.change(|lists| drop(lists.remove(name)))
     }

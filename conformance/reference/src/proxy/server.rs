@@ -36,9 +36,6 @@ pub(super) struct Proxy {
 
 impl Proxy {
     /// Starts the server of `command`, as `server` has it.
-    ///
-    /// # Errors
-    /// If it does not start.
     pub(super) fn start(command: &[String], mut server: Command) -> io::Result<Self> {
         let mut server = server.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
         let (input, output) = server
@@ -88,9 +85,6 @@ impl Proxy {
     }
 
     /// Sends a notification.
-    ///
-    /// # Errors
-    /// If the pipe breaks.
     pub(super) fn notify(&mut self, message: &Value) -> io::Result<()> {
         writeln!(self.input, "{message}")
     }

@@ -69,9 +69,6 @@ pub(super) fn ask(
 }
 
 /// Answers the question with `result`, which can be any JSON; returns the response to the call.
-///
-/// # Errors
-/// If no response arrives.
 pub(super) fn answer(
     client: &mut Client<'_>,
     pending_call: &PendingCall,

@@ -87,9 +87,6 @@ pub(in crate::checks) fn reply_after_fault(
 /// Judges the library right after a fault: every document has its old or its new content.
 ///
 /// A refused call must not have changed its document if the server `could_undo` it; otherwise a restart may still undo it.
-///
-/// # Errors
-/// If the server fails the judgement.
 pub(super) fn judge_immediately(
     scene: &Scene<'_>,
     call: &Call,
@@ -116,9 +113,6 @@ pub(super) fn judge_immediately(
 /// Makes one more mutation and restarts the server; judges the library after each.
 ///
 /// `running` is the server after the fault; without it a new server is started first.
-///
-/// # Errors
-/// If the server fails the judgement.
 pub(super) fn judge_recovery<'a>(
     bench: &Bench<'a>,
     scene: &Scene<'a>,

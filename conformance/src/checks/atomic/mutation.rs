@@ -144,9 +144,6 @@ impl Mutation {
     }
 
     /// Makes the call that must precede the mutation: an insertion before an undo.
-    ///
-    /// # Errors
-    /// If that call is refused.
     pub(super) fn prepare(self, subject: &Subject, client: &mut Client<'_>) -> Judgement {
         if self != Self::Undo {
             return Ok(());
@@ -168,9 +165,6 @@ pub(super) fn documents(subject: &Subject) -> Vec<(String, &'static str)> {
 }
 
 /// Creates a library with [`documents`].
-///
-/// # Errors
-/// If the disk or git fails.
 pub(super) fn library<'a>(bench: &Bench<'a>) -> Result<Scene<'a>, Stop> {
     let all = documents(bench.subject);
     let all: Vec<_> = all.iter().map(|(path, text)| (path.as_str(), *text)).collect();
@@ -178,9 +172,6 @@ pub(super) fn library<'a>(bench: &Bench<'a>) -> Result<Scene<'a>, Stop> {
 }
 
 /// Creates a library with [`documents`], in memory if the machine has a file system there.
-///
-/// # Errors
-/// If the disk or git fails.
 pub(super) fn library_in_memory<'a>(bench: &Bench<'a>) -> Result<Scene<'a>, Stop> {
     let all = documents(bench.subject);
     let all: Vec<_> = all.iter().map(|(path, text)| (path.as_str(), *text)).collect();

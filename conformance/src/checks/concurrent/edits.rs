@@ -82,9 +82,6 @@ impl Edit {
     }
 
     /// Makes the call and waits for the reply.
-    ///
-    /// # Errors
-    /// If no reply arrives.
     pub(in crate::checks) fn make(&mut self, client: &mut Client<'_>) -> Judgement {
         self.reply = Some(client.make(&self.call)?);
         Ok(())
@@ -92,9 +89,6 @@ impl Edit {
 }
 
 /// Ends the case if the adapter maps edits of this kind to calls that contain the whole document.
-///
-/// # Errors
-/// If it does.
 pub(in crate::checks) fn ensure_partial(subject: &Subject, kind: EffectKind) -> Judgement {
     let sends_whole =
         subject.tool_with(kind).is_some_and(|(tool, effect)| subject.adapter.sends_whole(tool, effect));
@@ -109,9 +103,6 @@ pub(in crate::checks) fn ensure_partial(subject: &Subject, kind: EffectKind) -> 
 ///
 /// An edit that the adapter cannot derive is not made: an earlier one may have removed its section, for which the server is
 /// judged.
-///
-/// # Errors
-/// If a reply is missing.
 pub(in crate::checks) fn make_concurrently(
     bench: &Bench<'_>,
     client: &mut Client<'_>,
@@ -138,9 +129,6 @@ pub(in crate::checks) fn make_concurrently(
 /// Makes a last append to `path` through a new server, which must succeed; returns it.
 ///
 /// The new server completes or undoes the others' unfinished changes.
-///
-/// # Errors
-/// If the append is refused.
 pub(in crate::checks) fn make_last(bench: &Bench<'_>, scene: &Scene<'_>, path: &str) -> Result<Edit, Stop> {
     let mut last = Edit::append(bench.subject, path, "last")?;
     let mut client = scene.start()?;

@@ -121,9 +121,6 @@ impl<'a> Editor<'a> {
     }
 
     /// Reads a section; `None` if the server refuses.
-    ///
-    /// # Errors
-    /// The server does not answer.
     pub(in crate::checks) fn read(&mut self, id: &str) -> Result<Option<SectionContent>, Stop> {
         let content = self.names.content;
         let reply = self.make(EffectKind::ReadSection, |effect, arguments| {
@@ -144,9 +141,6 @@ impl<'a> Editor<'a> {
     }
 
     /// Inserts a section at a position.
-    ///
-    /// # Errors
-    /// The server does not answer.
     pub(in crate::checks) fn insert(
         &mut self,
         heading: &str,
@@ -167,9 +161,6 @@ impl<'a> Editor<'a> {
     }
 
     /// Replaces the text of a section.
-    ///
-    /// # Errors
-    /// The server does not answer.
     pub(in crate::checks) fn update(&mut self, id: &str, content: &str) -> Result<Reply, Stop> {
         self.make(EffectKind::UpdateSection, |effect, arguments| {
             put(arguments, effect.section.unwrap_or_default(), id.into());
@@ -178,9 +169,6 @@ impl<'a> Editor<'a> {
     }
 
     /// Deletes a section.
-    ///
-    /// # Errors
-    /// The server does not answer.
     pub(in crate::checks) fn delete(&mut self, id: &str) -> Result<Reply, Stop> {
         self.make(EffectKind::DeleteSection, |effect, arguments| {
             put(arguments, effect.section.unwrap_or_default(), id.into());
@@ -188,9 +176,6 @@ impl<'a> Editor<'a> {
     }
 
     /// Moves a section so that it then has `position`.
-    ///
-    /// # Errors
-    /// The server does not answer.
     pub(in crate::checks) fn relocate(&mut self, id: &str, position: usize) -> Result<Reply, Stop> {
         self.make(EffectKind::MoveSection, |effect, arguments| {
             put(arguments, effect.section.unwrap_or_default(), id.into());
@@ -199,17 +184,11 @@ impl<'a> Editor<'a> {
     }
 
     /// Undoes the last change.
-    ///
-    /// # Errors
-    /// The server does not answer.
     pub(in crate::checks) fn undo(&mut self) -> Result<Reply, Stop> {
         self.make(EffectKind::Undo, |_, _| ())
     }
 
     /// Redoes the last undone change.
-    ///
-    /// # Errors
-    /// The server does not answer.
     pub(in crate::checks) fn redo(&mut self) -> Result<Reply, Stop> {
         self.make(EffectKind::Redo, |_, _| ())
     }

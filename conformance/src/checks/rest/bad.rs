@@ -220,9 +220,6 @@ impl Bad {
     }
 
     /// Makes the calls that come before it, over both faces in turn where these are counted together.
-    ///
-    /// # Errors
-    /// If no answer arrives.
     pub(super) fn prepare(&self, faces: &mut Faces<'_, '_>) -> Judgement {
         let Self::TooOften { operation } = self else {
             return Ok(());
@@ -243,9 +240,6 @@ impl Bad {
     }
 
     /// Sends the request.
-    ///
-    /// # Errors
-    /// If no answer arrives.
     pub(super) fn send(&self, faces: &Faces<'_, '_>) -> Result<Sent, Stop> {
         let bench = faces.bench;
         let (to, tool, arguments) = match self {

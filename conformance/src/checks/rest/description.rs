@@ -122,9 +122,6 @@ impl Description {
     }
 
     /// Fails unless an answer to a request is described, and valid against the description.
-    ///
-    /// # Errors
-    /// The failure.
     pub(super) fn ensure_describes(&self, path: &str, method: &str, answer: &RestAnswer) -> Judgement {
         let operation = self
             .operation(path, method)

@@ -179,9 +179,6 @@ impl<'b, 'a> Faces<'b, 'a> {
     }
 
     /// Starts another server of the library, for the same caller.
-    ///
-    /// # Errors
-    /// If it does not start.
     pub(super) fn another_server(&self) -> Result<Target, Stop> {
         let target = self.scene.connect()?;
         target.set_headers(self.credentials.clone());
@@ -199,17 +196,11 @@ impl<'b, 'a> Faces<'b, 'a> {
     }
 
     /// Sends a request to a path below the one of MCP.
-    ///
-    /// # Errors
-    /// If no response arrives.
     pub(super) fn send(&self, path: &str, request: &Request) -> Result<RestAnswer, Stop> {
         self.send_to(&self.client.target, path, request)
     }
 
     /// As [`send`](Self::send), to another server.
-    ///
-    /// # Errors
-    /// As [`send`](Self::send).
     pub(super) fn send_to(&self, target: &Target, path: &str, request: &Request) -> Result<RestAnswer, Stop> {
         let answer = RestAnswer::read(target.send_http_below(path, request)?)?;
         self.scene.trace(format!("the answer is {}", answer.shown()));
@@ -217,9 +208,6 @@ impl<'b, 'a> Faces<'b, 'a> {
     }
 
     /// Sends the request to an endpoint that has no variable and no body.
-    ///
-    /// # Errors
-    /// As [`send`](Self::send).
     pub(super) fn get(&self, endpoint: &RestEndpoint) -> Result<RestAnswer, Stop> {
         self.send(endpoint.path, &self.request(method(endpoint), None))
     }
@@ -268,9 +256,6 @@ impl<'b, 'a> Faces<'b, 'a> {
     }
 
     /// Calls a tool over one face.
-    ///
-    /// # Errors
-    /// If no answer arrives, or it can't be read.
     pub(super) fn call(
         &mut self,
         face: Face,
@@ -304,9 +289,6 @@ impl<'b, 'a> Faces<'b, 'a> {
     }
 
     /// Fails unless the data are as in `before`, and the server answers the next request.
-    ///
-    /// # Errors
-    /// The failure.
     pub(super) fn ensure_harmless(&mut self, before: &View, what: &str) -> Judgement {
         before.same(&self.scene.view()?, what)?;
         let tools = self.tools()?;
@@ -314,9 +296,6 @@ impl<'b, 'a> Faces<'b, 'a> {
     }
 
     /// Ends the server.
-    ///
-    /// # Errors
-    /// If it does not end.
     pub(super) fn close(self) -> Judgement {
         Ok(self.client.close()?)
     }

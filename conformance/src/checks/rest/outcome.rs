@@ -38,9 +38,6 @@ pub(super) struct RestAnswer {
 
 impl RestAnswer {
     /// Reads a response to its end.
-    ///
-    /// # Errors
-    /// If the body is truncated or stalls.
     pub(super) fn read(mut response: Response) -> Result<Self, Stop> {
         let text = String::from_utf8_lossy(&response.bytes()?).into_owned();
         Ok(Self {

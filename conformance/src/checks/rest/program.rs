@@ -93,17 +93,11 @@ impl Step {
 
 impl Step {
     /// Makes the call over REST; returns the answer.
-    ///
-    /// # Errors
-    /// If no response arrives.
     pub(super) fn send(&self, faces: &Faces<'_, '_>, memory: &mut Memory) -> Result<RestAnswer, Stop> {
         self.send_with(faces, memory, Conditions::default())
     }
 
     /// As [`send`](Self::send), in the session of these conditions, and asynchronously if they ask for it.
-    ///
-    /// # Errors
-    /// As [`send`](Self::send).
     pub(super) fn send_with(
         &self,
         faces: &Faces<'_, '_>,
@@ -203,9 +197,6 @@ impl Memory {
 }
 
 /// Makes a call.
-///
-/// # Errors
-/// If no answer arrives, or it can't be read.
 pub(super) fn run(
     faces: &mut Faces<'_, '_>,
     face: Face,

@@ -187,9 +187,6 @@ pub(super) fn name(file: &Path) -> std::borrow::Cow<'_, str> {
 }
 
 /// Waits for the answers to all `posted` calls; returns the texts of those that succeeded.
-///
-/// # Errors
-/// If an answer does not come.
 pub(super) fn answered(client: &mut Client<'_>, posted: &[(i64, String)]) -> Result<Vec<String>, Stop> {
     let mut open: HashSet<i64> = posted.iter().map(|(id, _)| *id).collect();
     let mut done = Vec::new();

@@ -64,9 +64,6 @@ impl Agent {
     }
 
     /// Calls a tool; returns its structured answer.
-    ///
-    /// # Errors
-    /// If it is refused, or there is no answer.
     pub(super) fn call(&mut self, tool: &str, arguments: Value) -> Outcome<Value> {
         Ok(self.ask(tool, arguments)?["structuredContent"].take())
     }

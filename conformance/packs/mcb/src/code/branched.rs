@@ -50,9 +50,6 @@ impl Branched {
     }
 
     /// Makes the repository at `root`; the work tree is that of the main branch.
-    ///
-    /// # Errors
-    /// If git fails.
     pub(super) fn make(&self, root: &Path) -> Result<(), Stop> {
         let (main, topic) = (files(&self.main), files(&self.topic));
         let base = main.clone();
@@ -82,9 +79,6 @@ pub(super) fn files(tree: &Tree) -> Files {
 }
 
 /// Returns git's ids of the files of a branch, by their paths.
-///
-/// # Errors
-/// If git fails.
 pub(super) fn blobs(root: &Path, branch: &str) -> Result<BTreeMap<String, String>, Stop> {
     let listed = git(root, &["ls-tree", "-r", "-z", branch])?;
     let entry = |entry: &str| {
@@ -103,9 +97,6 @@ pub(super) struct RepositoryState {
 
 impl RepositoryState {
     /// Reads the state of the folder at `root`.
-    ///
-    /// # Errors
-    /// If git or the disk fails.
     pub(super) fn read(root: &Path) -> Result<Self, Stop> {
         let mut files = Files::new();
         if root.join(".git").exists() {
@@ -164,9 +155,6 @@ impl Server<'_, '_> {
 
     /// Fails unless a collection has exactly the files of a branch's last commit: each is found by its word, with its branch and git's id
     /// of it, and no other file is.
-    ///
-    /// # Errors
-    /// The failure.
     pub(super) fn holds_branch(
         &mut self,
         collection: &str,
@@ -209,9 +197,6 @@ impl Server<'_, '_> {
     }
 
     /// Fails if a word is found in a collection.
-    ///
-    /// # Errors
-    /// The failure.
     pub(super) fn lacks(&mut self, collection: &str, number: usize, why: &str) -> Judgement {
         let own = word(number);
         let found = self.search(&own, &json!({ "collection": collection }))?;

@@ -54,9 +54,6 @@ impl Hit {
     }
 
     /// Fails unless the hit is in one of these files, and its content is that of its lines.
-    ///
-    /// # Errors
-    /// The failure.
     pub(super) fn is_of(&self, texts: &BTreeMap<&str, String>, query: &str, when: &str) -> Judgement {
         let file = texts.iter().find(|(path, _)| self.is_in(path));
         let Some((path, text)) = file else {

@@ -94,9 +94,6 @@ impl Question {
     }
 
     /// Searches with the filters, with and without a limit. The hits must be the passing ones of `all`.
-    ///
-    /// # Errors
-    /// The failure.
     pub(super) fn holds(&self, server: &mut Server<'_, '_>, query: &str, all: &[Hit]) -> Judgement {
         if self.is_of_definitions() {
             return self.holds_in_part(server, query, all);

@@ -108,9 +108,6 @@ fn random(dice: &mut fastrand::Rng) -> Repository {
 
 impl Repository {
     /// Makes the repository at `root`; the other branch is `topic/x`, and the work tree is that of `main`.
-    ///
-    /// # Errors
-    /// If git fails.
     pub(super) fn make(&self, root: &Path) -> Result<(), Stop> {
         fs::create_dir_all(root)?;
         git(root, &["init", "--quiet", "--initial-branch=main"])?;
@@ -123,9 +120,6 @@ impl Repository {
 }
 
 /// Commits exactly these files to the checked-out branch.
-///
-/// # Errors
-/// If git fails.
 pub(super) fn commit(root: &Path, files: &Files, message: &str) -> Result<(), Stop> {
     git(root, &["rm", "-r", "--quiet", "--ignore-unmatch", "."])?;
     for (path, content) in files {
@@ -148,9 +142,6 @@ pub(super) struct Changed {
 }
 
 /// Returns the git program's comparison of two branches: the merge base, and the files.
-///
-/// # Errors
-/// If git fails.
 pub(super) fn of_git(root: &Path, base: &str, target: &str) -> Result<(String, Vec<Changed>), Stop> {
     let merge_base = git(root, &["merge-base", base, target])?.trim().to_owned();
     // A folder may have the name of a branch.

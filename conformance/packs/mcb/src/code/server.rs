@@ -69,9 +69,6 @@ impl<'b, 'a> Server<'b, 'a> {
     }
 
     /// Ends the server and starts it again.
-    ///
-    /// # Errors
-    /// If it does not end, or does not start.
     pub(super) fn restarted(self) -> Result<Self, Stop> {
         let Self { bench, scene, client } = self;
         client.close()?;
@@ -80,9 +77,6 @@ impl<'b, 'a> Server<'b, 'a> {
     }
 
     /// Kills the server and starts it again.
-    ///
-    /// # Errors
-    /// If it does not start.
     pub(super) fn killed(self) -> Result<Self, Stop> {
         let Self { bench, scene, client } = self;
         scene.trace("the server is killed");
@@ -102,18 +96,12 @@ impl<'b, 'a> Server<'b, 'a> {
     }
 
     /// Writes a file of the workspace.
-    ///
-    /// # Errors
-    /// If the disk fails.
     pub(super) fn put(&self, path: &str, content: impl AsRef<[u8]>) -> Result<(), Stop> {
         self.scene.trace(format!("`{path}` is written"));
         write(&self.path(path), content.as_ref())
     }
 
     /// Writes a tree below the folder `shop` of the workspace.
-    ///
-    /// # Errors
-    /// If the disk fails.
     pub(super) fn put_tree(&self, tree: &Tree) -> Result<(), Stop> {
         fs::create_dir_all(self.path(SHOP))?;
         for (path, source) in tree {
@@ -124,27 +112,18 @@ impl<'b, 'a> Server<'b, 'a> {
     }
 
     /// Makes a call.
-    ///
-    /// # Errors
-    /// If there is no answer.
     pub(super) fn ask(&mut self, is: &[&str], arguments: &Value) -> Result<Reply, Stop> {
         let (tool, arguments) = request(self.bench, is, arguments)?;
         self.client.call(tool, &arguments)
     }
 
     /// Makes a valid call; returns the response.
-    ///
-    /// # Errors
-    /// If there is no answer, or the server refuses the call.
     pub(super) fn must(&mut self, is: &[&str], arguments: &Value) -> Result<Value, Stop> {
         let done = self.ask(is, arguments)?.must(said(is, arguments))?;
         Ok(done.response)
     }
 
     /// Makes a call that must be refused; returns the message.
-    ///
-    /// # Errors
-    /// If there is no answer, or the server accepts the call.
     pub(super) fn must_not(&mut self, is: &[&str], arguments: &Value, why: &str) -> Result<String, Stop> {
         match self.ask(is, arguments)? {
             Reply::Done(_) => {
@@ -155,9 +134,6 @@ impl<'b, 'a> Server<'b, 'a> {
     }
 
     /// Begins to index the folder `shop`, with further arguments.
-    ///
-    /// # Errors
-    /// If the call is refused.
     pub(super) fn begin(&mut self, more: &Value) -> Result<Value, Stop> {
         let mut arguments = Map::from_iter([
             ("path".to_owned(), json!(self.named(SHOP))),
@@ -168,9 +144,6 @@ impl<'b, 'a> Server<'b, 'a> {
     }
 
     /// Indexes the folder `shop`, and waits for it; returns the status.
-    ///
-    /// # Errors
-    /// If the call is refused, or the run fails.
     pub(super) fn index(&mut self, more: &Value) -> Result<Value, Stop> {
         self.begin(more)?;
         let name = more["collection"].as_str().unwrap_or(SHOP).to_owned();
@@ -178,9 +151,6 @@ impl<'b, 'a> Server<'b, 'a> {
     }
 
     /// Returns the status of a collection.
-    ///
-    /// # Errors
-    /// If the call is refused, or does not have the collection.
     pub(super) fn status(&mut self, collection: &str) -> Result<Value, Stop> {
         let answer = self.must(STATUS, &json!({ "collection": collection }))?;
         let of = |entry: &&Value| entry["collection"] == collection;
@@ -190,9 +160,6 @@ impl<'b, 'a> Server<'b, 'a> {
     }
 
     /// Waits until a collection is idle; returns its status.
-    ///
-    /// # Errors
-    /// If its run fails, or does not end.
     pub(super) fn idle(&mut self, collection: &str) -> Result<Value, Stop> {
         let since = Instant::now();
         loop {
@@ -214,9 +181,6 @@ impl<'b, 'a> Server<'b, 'a> {
     }
 
     /// Searches the code; returns the hits.
-    ///
-    /// # Errors
-    /// If the call is refused.
     pub(super) fn search(&mut self, query: &str, more: &Value) -> Result<Vec<Hit>, Stop> {
         let mut arguments =
             Map::from_iter([("query".to_owned(), json!(query)), ("limit".to_owned(), json!(ALL))]);
@@ -227,9 +191,6 @@ impl<'b, 'a> Server<'b, 'a> {
 
     /// Fails unless a search for the word of each file of the tree finds it, and all hits match the current content of these files. `gone`
     /// are words that no file contains any more.
-    ///
-    /// # Errors
-    /// The failure.
     pub(super) fn holds(&mut self, tree: &Tree, gone: &[usize], when: &str) -> Judgement {
         let texts: BTreeMap<_, _> =
             tree.iter().map(|(path, source)| (path.as_str(), source.text())).collect();
@@ -259,9 +220,6 @@ impl<'b, 'a> Server<'b, 'a> {
 }
 
 /// Writes a file, with the folders above it.
-///
-/// # Errors
-/// If the disk fails.
 pub(super) fn write(path: &Path, content: &[u8]) -> Result<(), Stop> {
     fs::create_dir_all(path.parent().unwrap_or(path))?;
     Ok(fs::write(path, content)?)

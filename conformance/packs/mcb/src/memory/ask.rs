@@ -110,9 +110,6 @@ impl<'b, 'a> Memory<'b, 'a> {
     }
 
     /// Ends the server and starts it again over the same folder.
-    ///
-    /// # Errors
-    /// If it does not end, or does not start.
     pub(super) fn restarted(self) -> Result<Self, Stop> {
         let Self { bench, scene, client } = self;
         client.close()?;
@@ -121,9 +118,6 @@ impl<'b, 'a> Memory<'b, 'a> {
     }
 
     /// Starts a second server alongside the first, over the same folder, and makes one call of it.
-    ///
-    /// # Errors
-    /// If it does not start, or does not answer the valid call.
     pub(super) fn beside(&self, by: Caller, is: &[&str], arguments: &Value) -> Result<Value, Stop> {
         let mut client = self.scene.start()?;
         let answer = self.send(&mut client, by, is, arguments)?;
@@ -132,9 +126,6 @@ impl<'b, 'a> Memory<'b, 'a> {
     }
 
     /// Makes a call.
-    ///
-    /// # Errors
-    /// If there is no answer.
     pub(super) fn ask(&mut self, by: Caller, is: &[&str], arguments: &Value) -> Result<Reply, Stop> {
         let (tool, arguments) = request(self.bench, is, arguments)?;
         let meta = by.meta(self.bench.subject.contract);
@@ -142,18 +133,12 @@ impl<'b, 'a> Memory<'b, 'a> {
     }
 
     /// Makes a valid call; returns the response.
-    ///
-    /// # Errors
-    /// If there is no answer, or the server refuses the call.
     pub(super) fn must(&mut self, by: Caller, is: &[&str], arguments: &Value) -> Result<Value, Stop> {
         let reply = self.ask(by, is, arguments)?;
         done(reply, is, arguments)
     }
 
     /// As [`must`](Self::must), of a resource.
-    ///
-    /// # Errors
-    /// As [`must`](Self::must).
     pub(super) fn read(
         &mut self,
         action: &str,

@@ -68,26 +68,17 @@ pub(super) fn ask(
 }
 
 /// Opens a session; returns its id.
-///
-/// # Errors
-/// The failure, if it is refused.
 pub(super) fn open(faces: &Faces<'_, '_>, by: Option<&str>) -> Result<String, Stop> {
     opened(&ask(faces, RestOperation::SessionCreate, &[], by)?)
 }
 
 /// Returns the id of a session that was opened.
-///
-/// # Errors
-/// The failure, if it was not.
 pub(super) fn opened(answer: &RestAnswer) -> Result<String, Stop> {
     let id = answer.body["session_id"].as_str().filter(|_| answer.is_success());
     id.map(str::to_owned).ok_or_else(|| fail(format!("a session could not be opened: {}", answer.shown())))
 }
 
 /// Returns the caller's execution with this id, once it has ended.
-///
-/// # Errors
-/// The failure, if it is not found, or does not end.
 pub(super) fn ended(faces: &Faces<'_, '_>, id: &str) -> Result<RestAnswer, Stop> {
     let until = Instant::now() + faces.bench.subject.launch.patience;
     loop {
@@ -105,9 +96,6 @@ pub(super) fn ended(faces: &Faces<'_, '_>, id: &str) -> Result<RestAnswer, Stop>
 }
 
 /// Fails unless an answer is a refusal with the status that the contract declares for its error; returns the refusal.
-///
-/// # Errors
-/// The failure.
 pub(super) fn refusal(contract: &ContractSpec, answer: &RestAnswer, what: &str) -> Result<Refused, Stop> {
     ensure(answer.status >= 400, || format!("{what} was answered with {}", answer.shown()))?;
     let refused = Refused::of_rest(contract, answer)?;

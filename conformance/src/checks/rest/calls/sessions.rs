@@ -174,9 +174,6 @@ fn not_own(bench: &Bench<'_>, whose: Whose, usage: Usage) -> Judgement {
 }
 
 /// Fails unless the use of a session is refused with the error that the contract has for it, and changes nothing.
-///
-/// # Errors
-/// The failure.
 pub(super) fn ensure_of_no_use(faces: &mut Faces<'_, '_>, id: &str, usage: Usage, what: &str) -> Judgement {
     let expired = sessions(faces.bench)?.expired;
     let before = faces.scene.view()?;
@@ -186,9 +183,6 @@ pub(super) fn ensure_of_no_use(faces: &mut Faces<'_, '_>, id: &str, usage: Usage
 }
 
 /// Uses a session; returns the name of the error, or the answer if there is none.
-///
-/// # Errors
-/// If no answer arrives, or it can't be read.
 pub(super) fn used(faces: &mut Faces<'_, '_>, id: &str, usage: Usage) -> Result<String, Stop> {
     let contract = faces.bench.subject.contract;
     let within = Conditions { session: Some(id.to_owned()), ..Conditions::default() };
