@@ -6,11 +6,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tabellion_runtime::{
     ToolSpec,
-    spec::{RateLimit, RateLimitPer, RestOperation},
+    spec::{RateLimit, RateLimitPer, RestEndpoint, RestMethod, RestOperation},
 };
 
 use super::{
-    faces::{Conditions, Face, Faces, endpoint, method},
+    faces::{Conditions, Face, Faces, endpoint, method, name},
     outcome::RestAnswer,
     program::{operations, writer},
 };
@@ -37,7 +37,7 @@ pub(super) enum Bad {
     /// A call with a body that is not a JSON object, or not declared as one.
     Body(Body),
     /// A request with a method other than the endpoint's.
-    Method { to: RestOperation, method: Method },
+    Method { to: RestOperation, method: RestMethod },
     /// A request without credentials.
     Anonymous(RestOperation),
     /// A request with credentials that no caller has.
@@ -56,25 +56,6 @@ pub(super) enum Body {
     List,
     Null,
     PlainText,
-}
-
-/// A method of HTTP.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-#[serde(rename_all = "UPPERCASE")]
-pub(super) enum Method {
-    Get,
-    Post,
-    Delete,
-}
-
-impl Method {
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Get => "GET",
-            Self::Post => "POST",
-            Self::Delete => "DELETE",
-        }
-    }
 }
 
 /// A call that is refused for its content, or for its caller.
@@ -129,12 +110,10 @@ impl Bad {
             let Some(endpoint) = contract.endpoint(to) else {
                 continue;
             };
-            let served = contract.rest.iter().filter(|other| other.path == endpoint.path);
-            let served: Vec<_> = served.map(|other| other.method.to_string()).collect();
-            for method in [Method::Get, Method::Post, Method::Delete] {
-                if !served.iter().any(|served| served == method.name()) {
-                    let name = format!("{} {}", method.name(), endpoint.path);
-                    add(name, Self::Method { to, method });
+            for method in [RestMethod::Get, RestMethod::Post, RestMethod::Delete] {
+                let is_it = |other: &RestEndpoint| other.path == endpoint.path && other.method == method;
+                if !contract.rest.iter().any(is_it) {
+                    add(format!("{method} {}", endpoint.path), Self::Method { to, method });
                 }
             }
             if contract.auth.is_some() && to != RestOperation::OpenApi {
@@ -262,9 +241,9 @@ impl Bad {
         match self {
             Self::Body(body) => request = body.put(request),
             Self::Method { method, .. } => {
-                request.method = method.name();
-                if matches!(method, Method::Post) && !is_call {
-                    request = faces.request(method.name(), Some(&json!({})));
+                request.method = name(*method);
+                if *method == RestMethod::Post && !is_call {
+                    request = faces.request(name(*method), Some(&json!({})));
                 }
             }
             Self::Anonymous(_) => request = faces.anonymous(request),

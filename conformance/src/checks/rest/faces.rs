@@ -84,7 +84,12 @@ pub(super) fn endpoint(bench: &Bench<'_>, is: RestOperation) -> Result<&'static 
 
 /// Returns the method of an endpoint, as it is written.
 pub(super) const fn method(endpoint: &RestEndpoint) -> &'static str {
-    match endpoint.method {
+    name(endpoint.method)
+}
+
+/// Returns a method, as it is written.
+pub(super) const fn name(method: RestMethod) -> &'static str {
+    match method {
         RestMethod::Get => "GET",
         RestMethod::Post => "POST",
         RestMethod::Put => "PUT",
