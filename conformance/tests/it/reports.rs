@@ -64,32 +64,14 @@ fn terminal() {
 }
 
 #[test]
-fn junit_xml() {
-    for (name, report) in samples() {
-        golden(&format!("{name}.xml"), &junit::junit(&report));
-    }
-}
-
-#[test]
-fn markdown_of_one() {
+fn files_of_one_report() {
     for (name, report) in samples() {
         let reports = [report];
-        golden(&format!("{name}.md"), &markdown::markdown(&Comparison::new(&reports).unwrap()));
-    }
-}
-
-#[test]
-fn badges() {
-    for (name, report) in samples() {
-        golden(&format!("{name}.svg"), &badge::badge(&report));
-    }
-}
-
-#[test]
-fn pages() {
-    for (name, report) in samples() {
-        let page = html::page(&Comparison::new(&[report]).unwrap());
-        golden(&format!("{name}.html"), body(&page));
+        let comparison = Comparison::new(&reports).unwrap();
+        golden(&format!("{name}.xml"), &junit::junit(&reports[0]));
+        golden(&format!("{name}.md"), &markdown::markdown(&comparison));
+        golden(&format!("{name}.svg"), &badge::badge(&reports[0]));
+        golden(&format!("{name}.html"), body(&html::page(&comparison)));
     }
 }
 

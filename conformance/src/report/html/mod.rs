@@ -147,26 +147,14 @@ fn nowrap(words: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use data_encoding::BASE64;
     use sha2::{Digest, Sha256};
 
     use super::*;
 
     #[test]
     fn the_policy_has_the_hash_of_the_style() {
-        let hash = base64(&Sha256::digest(STYLE));
+        let hash = BASE64.encode(&Sha256::digest(STYLE));
         assert_eq!(STYLE_HASH, hash, "write the new hash into conformance/src/report/html/style.css.sha256");
-    }
-
-    fn base64(bytes: &[u8]) -> String {
-        const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-        let mut text = String::new();
-        for chunk in bytes.chunks(3) {
-            let bits = (0..3).fold(0, |bits, at| bits << 8 | u32::from(*chunk.get(at).unwrap_or(&0)));
-            for at in 0..4 {
-                let digit = char::from(DIGITS[(bits >> (18 - 6 * at)) as usize & 63]);
-                text.push(if at <= chunk.len() { digit } else { '=' });
-            }
-        }
-        text
     }
 }
