@@ -1,7 +1,7 @@
 //! Parts of a proposal, of which a person approves some.
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{
     decision::{self, Decision},
@@ -134,14 +134,13 @@ impl Proposal {
             Self::Change => {
                 let mut arguments = creation(By::Person, "", &json!({}));
                 arguments["content"] = self.content(&[]).into();
-                let note = written(shelf, By::Person, Tool::Create, &arguments)?;
-                let note = made(note)?;
+                let note = made(shelf.must_write(By::Person, Tool::Create, &arguments)?)?;
                 (Tool::Update, change(&note.id, note.version, ""))
             }
             Self::Sections => (Tool::Create, creation(By::Agent, "", &json!({}))),
         };
         arguments["content"] = self.whole().into();
-        let proposed = written(shelf, By::Agent, tool, &arguments)?;
+        let proposed = shelf.must_write(By::Agent, tool, &arguments)?;
         proposed.instance()?;
         Ok(proposed)
     }
@@ -150,12 +149,6 @@ impl Proposal {
     fn whole(self) -> String {
         self.content(&(1..=PARTS).collect::<Vec<_>>())
     }
-}
-
-/// Makes a valid call that writes a note.
-fn written(shelf: &mut Shelf<'_, '_>, by: By, tool: Tool, arguments: &Value) -> Result<Written, Stop> {
-    let written = shelf.write(by, tool, arguments)?;
-    written.map_err(|why| why.of_valid(arguments))
 }
 
 /// Fails unless the note has this version and content.

@@ -85,8 +85,7 @@ impl Proposal {
                 (Tool::Create, arguments)
             }
         };
-        let written = shelf.write(self.author(), tool, &arguments)?;
-        let written = written.map_err(|why| why.of_valid(&arguments))?;
+        let written = shelf.must_write(self.author(), tool, &arguments)?;
         written.instance()?;
         Ok(written)
     }

@@ -1,7 +1,8 @@
 //! A library of notes, its callers and their calls.
 
-use std::{collections::BTreeMap, fs, path::PathBuf};
+use std::{collections::BTreeMap, ffi::OsString, fs, os::unix::ffi::OsStringExt, path::PathBuf};
 
+use percent_encoding::percent_decode_str;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use tabellion_runtime::spec::{AuthSpec, CallerKind, RoleSpec};
@@ -165,6 +166,11 @@ impl<'b, 'a> Shelf<'b, 'a> {
         write(bench, self.client(by)?, tool, arguments)
     }
 
+    /// As [`write`](Self::write), for a call that is valid.
+    pub(super) fn must_write(&mut self, by: By, tool: Tool, arguments: &Value) -> Result<Written, Stop> {
+        self.write(by, tool, arguments)?.map_err(|why| why.of_valid(arguments))
+    }
+
     /// Creates a note with this word.
     pub(super) fn create(&mut self, by: By, word: &str) -> Result<Written, Stop> {
         self.create_with(by, word, &json!({}))
@@ -172,16 +178,12 @@ impl<'b, 'a> Shelf<'b, 'a> {
 
     /// As [`create`](Self::create), with further metadata.
     pub(super) fn create_with(&mut self, by: By, word: &str, metadata: &Value) -> Result<Written, Stop> {
-        let arguments = creation(by, word, metadata);
-        let written = self.write(by, Tool::Create, &arguments)?;
-        written.map_err(|why| why.of_valid(&arguments))
+        self.must_write(by, Tool::Create, &creation(by, word, metadata))
     }
 
     /// Changes a note, so that it has this word.
     pub(super) fn update(&mut self, by: By, id: &str, version: u64, word: &str) -> Result<Written, Stop> {
-        let arguments = change(id, version, word);
-        let written = self.write(by, Tool::Update, &arguments)?;
-        written.map_err(|why| why.of_valid(&arguments))
+        self.must_write(by, Tool::Update, &change(id, version, word))
     }
 
     /// Returns true if a search for the word shows it to this caller.
@@ -223,8 +225,8 @@ impl<'b, 'a> Shelf<'b, 'a> {
     pub(super) fn fetch(&self, url: &str) -> Result<Vec<u8>, Stop> {
         let nothing = |why: String| fail(format!("nothing can be fetched from `{url}`: {why}"));
         if let Some(path) = url.strip_prefix("file://") {
-            let path = unescaped(path);
-            return fs::read(&path).map_err(|error| nothing(error.to_string()));
+            let path = OsString::from_vec(percent_decode_str(path).collect());
+            return fs::read(path).map_err(|error| nothing(error.to_string()));
         }
         let parsed = Url::parse(url).map_err(&nothing)?;
         let response = Request::new("GET").send(&parsed, self.bench.subject.launch.patience);
@@ -318,26 +320,4 @@ impl Refused {
         let refusal = Refusal { code: None, message: self.message.clone() };
         refused(format!("`{arguments}`"), &refusal)
     }
-}
-
-/// Returns the path of a `file:` URL, without its escapes.
-fn unescaped(path: &str) -> PathBuf {
-    use std::os::unix::ffi::OsStringExt;
-    let mut bytes = Vec::new();
-    let mut rest = path.bytes();
-    while let Some(byte) = rest.next() {
-        let escaped = (byte == b'%').then(|| {
-            let digits: Vec<u8> = rest.clone().take(2).collect();
-            let digits = String::from_utf8(digits).ok()?;
-            u8::from_str_radix(&digits, 16).ok()
-        });
-        match escaped.flatten() {
-            Some(escaped) => {
-                bytes.push(escaped);
-                rest.nth(1);
-            }
-            None => bytes.push(byte),
-        }
-    }
-    std::ffi::OsString::from_vec(bytes).into()
 }
