@@ -49,6 +49,7 @@ pub mod layout;
 pub mod ledger;
 pub mod markdown;
 pub mod moment;
+mod named;
 pub mod official;
 pub mod own;
 pub mod pattern;

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tabellion_runtime::{ToolSpec, spec::ModesSpec};
 
@@ -11,6 +10,7 @@ use crate::{
     check::{Bench, Case, Check},
     client::Client,
     judgement::{Judgement, Stop, ensure, fail, mapped_tools, not_applicable},
+    named,
     reply::Reply,
     request,
     scene::Scene,
@@ -40,19 +40,16 @@ pub(super) const CHECKS: &[Check] = &[
 /// A mode that no contract has.
 const NO_MODE: &str = "no-such-mode";
 
-/// Channel by which a mode is set.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum Way {
-    Argument,
-    Environment,
-    Header,
+named! {
+    /// Channel by which a mode is set; the first that sets one counts.
+    enum Way {
+        Argument = "argument",
+        Environment = "environment",
+        Header = "header",
+    }
 }
 
 impl Way {
-    /// The ways, the one that counts first.
-    const ALL: [Self; 3] = [Self::Argument, Self::Environment, Self::Header];
-
     /// Returns true if this server's mode can be set so.
     fn is_possible(self, bench: &Bench<'_>, modes: &ModesSpec) -> bool {
         let launch = &bench.subject.launch;
@@ -60,14 +57,6 @@ impl Way {
             Self::Argument => launch.mode.is_some() && launch.running().is_none(),
             Self::Environment => modes.env.is_some() && launch.running().is_none(),
             Self::Header => modes.header.is_some() && launch.is_http(),
-        }
-    }
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::Argument => "argument",
-            Self::Environment => "environment",
-            Self::Header => "header",
         }
     }
 }

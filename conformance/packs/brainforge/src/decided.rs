@@ -11,6 +11,7 @@ use super::{
 use tabellion_conformance::{
     check::{Bench, Case, Check},
     judgement::{Judgement, Shows, ensure, fail},
+    named,
 };
 
 pub(super) const DECIDED: Check = Check {
@@ -40,31 +41,17 @@ pub(super) const STALE: Check = Check {
     explains: "Lets an agent propose a change, changes the note as a person, by the tool or by hand, and approves the proposal. That must be \
                refused and change nothing: it would undo what the person wrote, and no person has seen both. This includes \
                a note that was already edited by hand before the proposal: a further edit by hand leaves its number as it is.",
-    cases: |_| {
-        Ok([Meanwhile::Tool, Meanwhile::Hand, Meanwhile::HandAgain]
-            .map(|meanwhile| Case::new(meanwhile.name(), meanwhile))
-            .into())
-    },
+    cases: |_| Ok(Meanwhile::ALL.map(|meanwhile| Case::new(meanwhile.name(), meanwhile)).into()),
     ..Check::must(|bench, case| stale(bench, case.read()?))
 };
 
-/// The way in which a person changes a note while a proposal waits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum Meanwhile {
-    Tool,
-    Hand,
-    /// By hand, after an earlier change by hand before the proposal.
-    HandAgain,
-}
-
-impl Meanwhile {
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Tool => "by the tool",
-            Self::Hand => "by hand",
-            Self::HandAgain => "by hand, not for the first time",
-        }
+named! {
+    /// The way in which a person changes a note while a proposal waits.
+    enum Meanwhile {
+        Tool = "by the tool",
+        Hand = "by hand",
+        /// By hand, after an earlier change by hand before the proposal.
+        HandAgain = "by hand, not for the first time",
     }
 }
 

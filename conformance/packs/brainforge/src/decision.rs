@@ -1,45 +1,30 @@
 //! Decisions of a person on pending notes, by the commands that the operator names.
 
 use std::{
-    fmt,
     process::{Command, Stdio},
     thread,
     time::{Duration, Instant},
 };
 
 use rustix::process::{Pid, Signal, kill_process_group};
-use serde::{Deserialize, Serialize};
 
 use super::shelf::Shelf;
 use tabellion_conformance::{
     judgement::{Stop, fail, not_applicable},
     launch::{DECISION, INSTANCE, PARTS},
+    named,
     setup::run_within,
 };
 
-/// A decision.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum Decision {
-    /// The proposal becomes part of the library.
-    Approve,
-    /// The proposal does not become part of the library.
-    Reject,
-    /// Its author must write a new version.
-    Revise,
-}
-
-impl Decision {
-    pub(super) const ALL: [Self; 3] = [Self::Approve, Self::Reject, Self::Revise];
-}
-
-impl fmt::Display for Decision {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Approve => "approve",
-            Self::Reject => "reject",
-            Self::Revise => "revise",
-        })
+named! {
+    /// A decision.
+    pub(super) enum Decision {
+        /// The proposal becomes part of the library.
+        Approve = "approve",
+        /// The proposal does not become part of the library.
+        Reject = "reject",
+        /// Its author must write a new version.
+        Revise = "revise",
     }
 }
 

@@ -1,6 +1,5 @@
 //! Links between notes.
 
-use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{
@@ -10,6 +9,7 @@ use super::{
 use tabellion_conformance::{
     check::{Bench, Case, Check},
     judgement::{Judgement, Stop, ensure, fail},
+    named,
 };
 
 pub(super) const ENDS: Check = Check {
@@ -35,26 +35,13 @@ pub(super) const ONCE: Check = Check {
 /// An id that no note has.
 const ABSENT: &str = "00000000-0000-4000-8000-000000000000";
 
-/// Impossible ends of a link.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum Ends {
-    Itself,
-    ToAbsent,
-    FromAbsent,
-    NoId,
-}
-
-impl Ends {
-    const ALL: [Self; 4] = [Self::Itself, Self::ToAbsent, Self::FromAbsent, Self::NoId];
-
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Itself => "with itself",
-            Self::ToAbsent => "to a note that does not exist",
-            Self::FromAbsent => "from a note that does not exist",
-            Self::NoId => "to what is no id",
-        }
+named! {
+    /// Impossible ends of a link.
+    enum Ends {
+        Itself = "with itself",
+        ToAbsent = "to a note that does not exist",
+        FromAbsent = "from a note that does not exist",
+        NoId = "to what is no id",
     }
 }
 

@@ -12,6 +12,7 @@ use super::{
 use tabellion_conformance::{
     check::{Bench, Case, Check},
     judgement::{Judgement, Shows, Stop, ensure, fail},
+    named,
 };
 
 pub(super) const EXACT: Check = Check {
@@ -24,7 +25,7 @@ pub(super) const EXACT: Check = Check {
     cases: |bench| {
         // Each bit is a part.
         let selections: &[u8] = bench.pick(&[0b001, 0b010, 0b101, 0b110], &[1, 2, 3, 4, 5, 6]);
-        let all = [Proposal::Change, Proposal::Sections].into_iter();
+        let all = Proposal::ALL.into_iter();
         let case = |proposal: Proposal| {
             move |selection: &u8| {
                 let parts: Vec<usize> = (1..=PARTS).filter(|part| selection >> (part - 1) & 1 == 1).collect();
@@ -56,14 +57,14 @@ struct Parts {
     parts: Vec<usize>,
 }
 
-/// A proposal of three parts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum Proposal {
-    /// A change: each part is a run of changed lines.
-    Change,
-    /// A note: each part is a section.
-    Sections,
+named! {
+    /// A proposal of three parts.
+    enum Proposal {
+        /// A change: each part is a run of changed lines.
+        Change = "a change",
+        /// A note: each part is a section.
+        Sections = "a note",
+    }
 }
 
 /// Number of parts of each proposal.
@@ -76,13 +77,6 @@ struct Segment {
 }
 
 impl Proposal {
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Change => "a change",
-            Self::Sections => "a note",
-        }
-    }
-
     fn segments(self) -> Vec<Segment> {
         let sentence = |number: usize| format!("A sentence on {}, and no other.\n", word(number));
         let stays = |text: &str| Segment { before: text.to_owned(), after: text.to_owned() };

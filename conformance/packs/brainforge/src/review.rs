@@ -1,6 +1,5 @@
 //! Pending notes are unseen, and authors can't approve their own.
 
-use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::{
@@ -12,6 +11,7 @@ use super::{
 use tabellion_conformance::{
     check::{Bench, Case, Check},
     judgement::{Judgement, Stop, ensure, fail, not_applicable},
+    named,
 };
 
 pub(super) const PENDING_UNSEEN: Check = Check {
@@ -40,29 +40,19 @@ pub(super) const OWN: Check = Check {
     ..Check::must(|bench, case| own(bench, case.read()?))
 };
 
-/// The kind of a proposal.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum Proposal {
-    /// A note, by an agent.
-    Note,
-    /// A change, by an agent.
-    Change,
-    /// A note of an AI, by a person.
-    ByPerson,
+named! {
+    /// The kind of a proposal.
+    pub(super) enum Proposal {
+        /// A note, by an agent.
+        Note = "an agent's note",
+        /// A change, by an agent.
+        Change = "an agent's change",
+        /// A note of an AI, by a person.
+        ByPerson = "an AI's note, stored by a person",
+    }
 }
 
 impl Proposal {
-    pub(super) const ALL: [Self; 3] = [Self::Note, Self::Change, Self::ByPerson];
-
-    pub(super) const fn name(self) -> &'static str {
-        match self {
-            Self::Note => "an agent's note",
-            Self::Change => "an agent's change",
-            Self::ByPerson => "an AI's note, stored by a person",
-        }
-    }
-
     /// Returns its author.
     pub(super) const fn author(self) -> By {
         match self {

@@ -1,8 +1,7 @@
 //! One mutation of each kind, and the library that it is made in.
 
-use std::{fmt, path::Path};
+use std::path::Path;
 
-use serde::{Deserialize, Serialize};
 use tabellion_runtime::spec::EffectKind;
 
 use crate::{
@@ -11,6 +10,7 @@ use crate::{
     client::Client,
     judgement::{Judgement, Stop, ensure, fail, nonempty, not_applicable},
     ledger::Files,
+    named,
     reply::Reply,
     request::{Call, With, with_effect},
     scene::Scene,
@@ -31,59 +31,30 @@ const DEEP: &str = "notes/new/deep.md";
 /// Path of the document that the next mutation changes.
 const NEXT: &str = "notes/other.md";
 
-/// A kind of mutation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum Mutation {
-    /// Creates a document.
-    Create,
-    /// Creates a document in a new folder.
-    CreateWithFolder,
-    Overwrite,
-    Delete,
-    Append,
-    ReplaceSection,
-    /// Appends an object to a file that the contract names.
-    AppendEntry,
-    /// Appends a text to a file that the contract names.
-    AppendText,
-    /// Inserts a section before the first one.
-    Insert,
-    /// Undoes such an insertion.
-    Undo,
-}
-
-impl fmt::Display for Mutation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Create => "create",
-            Self::CreateWithFolder => "create with its folder",
-            Self::Overwrite => "overwrite",
-            Self::Delete => "delete",
-            Self::Append => "append",
-            Self::ReplaceSection => "replace a section",
-            Self::AppendEntry => "append an entry",
-            Self::AppendText => "append a text",
-            Self::Insert => "insert a section",
-            Self::Undo => "undo",
-        })
+named! {
+    /// A kind of mutation.
+    #[derive(PartialOrd, Ord)]
+    pub(super) enum Mutation {
+        /// Creates a document.
+        Create = "create",
+        /// Creates a document in a new folder.
+        CreateWithFolder = "create with its folder",
+        Overwrite = "overwrite",
+        Delete = "delete",
+        Append = "append",
+        ReplaceSection = "replace a section",
+        /// Appends an object to a file that the contract names.
+        AppendEntry = "append an entry",
+        /// Appends a text to a file that the contract names.
+        AppendText = "append a text",
+        /// Inserts a section before the first one.
+        Insert = "insert a section",
+        /// Undoes such an insertion.
+        Undo = "undo",
     }
 }
 
 impl Mutation {
-    const ALL: [Self; 10] = [
-        Self::Create,
-        Self::CreateWithFolder,
-        Self::Overwrite,
-        Self::Delete,
-        Self::Append,
-        Self::ReplaceSection,
-        Self::AppendEntry,
-        Self::AppendText,
-        Self::Insert,
-        Self::Undo,
-    ];
-
     /// Returns the mutations that the server supports.
     ///
     /// # Errors

@@ -16,6 +16,7 @@ use crate::{
     history,
     judgement::{Judgement, Shows, Stop, ensure, fail},
     ledger::git,
+    named,
     scene::Scene,
     settled,
 };
@@ -41,26 +42,21 @@ struct GitCase {
     edits: usize,
 }
 
-/// The command that the person repeats.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum Habit {
-    /// `git commit --all` after a change to the person's own document.
-    CommitAll,
-    /// `git commit` of that document only, with another document staged.
-    CommitOne,
-    /// `git add` of a growing document.
-    Add,
+named! {
+    /// The command that the person repeats.
+    enum Habit {
+        /// `git commit --all` after a change to the person's own document.
+        CommitAll = "git commit --all",
+        /// `git commit` of that document only, with another document staged.
+        CommitOne = "git commit of one document, with another staged",
+        /// `git add` of a growing document.
+        Add = "git add",
+    }
 }
 
 impl GitCase {
     fn case(self) -> Case {
         let Self { habit, times, edits } = self;
-        let habit = match habit {
-            Habit::CommitAll => "git commit --all",
-            Habit::CommitOne => "git commit of one document, with another staged",
-            Habit::Add => "git add",
-        };
         Case::new(format!("{times} times {habit} beside {edits} edits"), self)
     }
 }
@@ -69,7 +65,7 @@ pub(super) fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     let times = bench.pick(10, 20);
     let edits = 20;
     let case = |habit| GitCase { habit, times, edits }.case();
-    Ok([Habit::CommitAll, Habit::CommitOne, Habit::Add].map(case).to_vec())
+    Ok(Habit::ALL.map(case).to_vec())
 }
 
 /// Returns cases with fewer commands and edits, several times each because the failure depends on timing.

@@ -1,6 +1,5 @@
 //! Every refusal is a JSON-RPC error.
 
-use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use tabellion_runtime::{
     ToolSpec,
@@ -14,7 +13,7 @@ use crate::{
     check::{Bench, Case, Check},
     checks::provenance::said,
     judgement::{Judgement, Stop, ensure, fail, mapped_tools, not_applicable},
-    request,
+    named, request,
 };
 
 pub(super) const CHECK: Check = Check {
@@ -29,36 +28,22 @@ pub(super) const CHECK: Check = Check {
     ..Check::must(judge)
 };
 
-/// A kind of refusal.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum Kind {
-    UnknownTool,
-    NoArguments,
-    UnknownArgument,
-    IllTyped,
-    UnknownSelector,
-    InvalidExample,
-    NothingThere,
-    OtherBase,
-    UsedKey,
-    NoProvenance,
-    UnknownMode,
+named! {
+    /// A kind of refusal.
+    enum Kind {
+        UnknownTool = "an unknown tool",
+        NoArguments = "no arguments",
+        UnknownArgument = "an unknown argument",
+        IllTyped = "arguments of other types",
+        UnknownSelector = "an unknown operation",
+        InvalidExample = "the contract's invalid examples",
+        NothingThere = "what is not there",
+        OtherBase = "a condition that does not hold",
+        UsedKey = "an idempotency key that was used",
+        NoProvenance = "no provenance",
+        UnknownMode = "an unknown mode",
+    }
 }
-
-const KINDS: [(Kind, &str); 11] = [
-    (Kind::UnknownTool, "an unknown tool"),
-    (Kind::NoArguments, "no arguments"),
-    (Kind::UnknownArgument, "an unknown argument"),
-    (Kind::IllTyped, "arguments of other types"),
-    (Kind::UnknownSelector, "an unknown operation"),
-    (Kind::InvalidExample, "the contract's invalid examples"),
-    (Kind::NothingThere, "what is not there"),
-    (Kind::OtherBase, "a condition that does not hold"),
-    (Kind::UsedKey, "an idempotency key that was used"),
-    (Kind::NoProvenance, "no provenance"),
-    (Kind::UnknownMode, "an unknown mode"),
-];
 
 /// A call that should be refused.
 struct Wrong {
@@ -81,8 +66,8 @@ fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
             .is_some_and(|modes| modes.env.is_some() && bench.subject.launch.running().is_none()),
         kind => !calls(bench, kind).is_empty(),
     };
-    let possible = KINDS.iter().filter(|(kind, _)| is_possible(*kind));
-    Ok(possible.map(|(kind, name)| Case::new(*name, kind)).collect())
+    let possible = Kind::ALL.into_iter().filter(|kind| is_possible(*kind));
+    Ok(possible.map(|kind| Case::new(kind.name(), kind)).collect())
 }
 
 /// Returns the calls of a kind.

@@ -1,6 +1,5 @@
 //! Bodies of POST requests, and their responses.
 
-use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::exchange::{call, ensure_harmless, library, message, only_in, post, send};
@@ -9,6 +8,7 @@ use crate::{
     check::{Bench, Case, Check},
     era::Era,
     judgement::{Judgement, Stop, ensure},
+    named,
     talk::{Talk, is_answer},
 };
 
@@ -67,26 +67,13 @@ pub(super) const UNKNOWN_METHOD: Check = Check {
     ..Check::must(unknown_method)
 };
 
-/// Kind of request.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum RequestKind {
-    Tools,
-    Call,
-    UnknownTool,
-    UnknownMethod,
-}
-
-impl RequestKind {
-    const ALL: [Self; 4] = [Self::Tools, Self::Call, Self::UnknownTool, Self::UnknownMethod];
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::Tools => "the list of tools",
-            Self::Call => "a call",
-            Self::UnknownTool => "a call of an unknown tool",
-            Self::UnknownMethod => "an unknown method",
-        }
+named! {
+    /// Kind of request.
+    enum RequestKind {
+        Tools = "the list of tools",
+        Call = "a call",
+        UnknownTool = "a call of an unknown tool",
+        UnknownMethod = "an unknown method",
     }
 }
 

@@ -8,6 +8,7 @@ use crate::{
     check::{Bench, Case, Check},
     era::Era,
     judgement::{Judgement, ensure},
+    named,
     talk::Talk,
     target::streamable::{METHOD, NAME, REVISION as REVISION_HEADER, in_base64},
 };
@@ -114,51 +115,23 @@ fn revision(bench: &Bench<'_>, case: &Case) -> Judgement {
     ensure_harmless(&scene, &mut talk, &before)
 }
 
-/// Changed headers: contradictory ones, and valid but unusual ones.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum HeaderChange {
-    NoMethod,
-    OtherMethod,
-    MethodInCapitals,
-    NoName,
-    OtherName,
-    NameInCapitals,
-    OtherNameInBase64,
-    OtherRevision,
-    NameInBase64,
-    OtherLetters,
+named! {
+    /// Changed headers: contradictory ones, and valid but unusual ones.
+    enum HeaderChange {
+        NoMethod = "no Mcp-Method",
+        OtherMethod = "Mcp-Method of another method",
+        MethodInCapitals = "Mcp-Method in capitals",
+        NoName = "no Mcp-Name",
+        OtherName = "Mcp-Name of another tool",
+        NameInCapitals = "Mcp-Name in capitals",
+        OtherNameInBase64 = "Mcp-Name of another tool, in base64",
+        OtherRevision = "MCP-Protocol-Version of another revision",
+        NameInBase64 = "Mcp-Name in base64",
+        OtherLetters = "header names in lower case",
+    }
 }
 
 impl HeaderChange {
-    const ALL: [Self; 10] = [
-        Self::NoMethod,
-        Self::OtherMethod,
-        Self::MethodInCapitals,
-        Self::NoName,
-        Self::OtherName,
-        Self::NameInCapitals,
-        Self::OtherNameInBase64,
-        Self::OtherRevision,
-        Self::NameInBase64,
-        Self::OtherLetters,
-    ];
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::NoMethod => "no Mcp-Method",
-            Self::OtherMethod => "Mcp-Method of another method",
-            Self::MethodInCapitals => "Mcp-Method in capitals",
-            Self::NoName => "no Mcp-Name",
-            Self::OtherName => "Mcp-Name of another tool",
-            Self::NameInCapitals => "Mcp-Name in capitals",
-            Self::OtherNameInBase64 => "Mcp-Name of another tool, in base64",
-            Self::OtherRevision => "MCP-Protocol-Version of another revision",
-            Self::NameInBase64 => "Mcp-Name in base64",
-            Self::OtherLetters => "header names in lower case",
-        }
-    }
-
     /// Returns true if the server must accept the headers.
     fn is_valid(self) -> bool {
         matches!(self, Self::NameInBase64 | Self::OtherLetters)

@@ -2,32 +2,27 @@
 
 use std::{fs, os::unix::fs::PermissionsExt};
 
-use serde::{Deserialize, Serialize};
-
 use super::machines::{BRANCH, LIST, Machines};
 use crate::{
     check::{Bench, Case},
     history::{lines_with, versions},
     judgement::{self, Judgement, Stop, ensure},
     ledger::git,
+    named,
     reply::Reply,
 };
 
-/// The line that a person has saved.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum Saved {
-    /// A line at the end, where the remote's commit and the call have theirs.
-    AtTheEnd,
-    /// A line at the beginning.
-    AtTheBeginning,
+named! {
+    /// The line that a person has saved.
+    enum Saved {
+        AtTheBeginning = "a line at the beginning",
+        /// Where the remote's commit and the call have theirs.
+        AtTheEnd = "a line at the end",
+    }
 }
 
 pub(super) fn ways(_: &Bench<'_>) -> Result<Vec<Case>, Stop> {
-    Ok(vec![
-        Case::new("a line at the beginning", Saved::AtTheBeginning),
-        Case::new("a line at the end", Saved::AtTheEnd),
-    ])
+    Ok(Saved::ALL.map(|saved| Case::new(saved.name(), saved)).into())
 }
 
 pub(super) fn judge_way(bench: &Bench<'_>, case: &Case) -> Judgement {

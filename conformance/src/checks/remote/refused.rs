@@ -2,32 +2,25 @@
 
 use std::fs;
 
-use serde::{Deserialize, Serialize};
-
 use super::machines::{BRANCH, Machines};
 use crate::{
     check::{Bench, Case},
     judgement::{Judgement, Stop, fail},
+    named,
 };
 
-/// Reason why the remote does not take a change.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum Refusal {
-    /// A hook rejects each push.
-    Hook,
-    /// A process that has crashed has left a lock of the branch.
-    Lock,
-    /// There is no repository any more.
-    Gone,
+named! {
+    /// Reason why the remote does not take a change.
+    enum Refusal {
+        Hook = "a hook rejects each push",
+        /// A process that has crashed has left a lock of the branch.
+        Lock = "the branch is locked",
+        Gone = "the repository is gone",
+    }
 }
 
 pub(super) fn cases(_: &Bench<'_>) -> Result<Vec<Case>, Stop> {
-    Ok(vec![
-        Case::new("a hook rejects each push", Refusal::Hook),
-        Case::new("the branch is locked", Refusal::Lock),
-        Case::new("the repository is gone", Refusal::Gone),
-    ])
+    Ok(Refusal::ALL.map(|refusal| Case::new(refusal.name(), refusal)).into())
 }
 
 pub(super) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {

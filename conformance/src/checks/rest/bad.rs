@@ -20,7 +20,7 @@ use crate::{
     checks::gates,
     http::Request,
     judgement::{Judgement, Stop, fail, not_applicable},
-    request,
+    named, request,
 };
 
 /// The most calls that are made to exceed a limit.
@@ -48,14 +48,14 @@ pub(super) enum Bad {
     TooOften { operation: String },
 }
 
-/// An unexpected body.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum Body {
-    Half,
-    List,
-    Null,
-    PlainText,
+named! {
+    /// An unexpected body.
+    pub(super) enum Body {
+        Half = "half an object",
+        List = "a list",
+        Null = "null",
+        PlainText = "an object as plain text",
+    }
 }
 
 /// A call that is refused for its content, or for its caller.
@@ -97,14 +97,7 @@ impl Bad {
                 let name = tool.name.to_uppercase();
                 add(format!("the tool `{name}`"), Self::UnknownTool(name));
             }
-            for (name, body) in [
-                ("half an object", Body::Half),
-                ("a list", Body::List),
-                ("null", Body::Null),
-                ("an object as plain text", Body::PlainText),
-            ] {
-                add(name.into(), Self::Body(body));
-            }
+            Body::ALL.into_iter().for_each(|body| add(body.to_string(), Self::Body(body)));
         }
         for to in [RestOperation::ToolExecute, RestOperation::ToolList, RestOperation::OpenApi] {
             let Some(endpoint) = contract.endpoint(to) else {

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use tabellion_runtime::{
     ToolSpec,
@@ -18,29 +17,20 @@ use crate::{
     client::{Client, ONE_CLIENT},
     http::Request,
     judgement::{Judgement, Stop, ensure, fail, not_applicable},
-    launch,
+    launch, named,
     scene::{Scene, View},
     target::{CLIENT_NAME, Target},
 };
 
-/// A face of a server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum Face {
-    Mcp,
-    Rest,
+named! {
+    /// A face of a server.
+    pub(super) enum Face {
+        Mcp = "MCP",
+        Rest = "REST",
+    }
 }
 
 impl Face {
-    pub(super) const ALL: [Self; 2] = [Self::Mcp, Self::Rest];
-
-    pub(super) const fn name(self) -> &'static str {
-        match self {
-            Self::Mcp => "MCP",
-            Self::Rest => "REST",
-        }
-    }
-
     pub(super) const fn other(self) -> Self {
         match self {
             Self::Mcp => Self::Rest,

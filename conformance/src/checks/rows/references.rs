@@ -9,6 +9,7 @@ use crate::{
     check::{Bench, Case, Check},
     judgement::{Judgement, Stop, ensure, fail, nonempty, not_applicable},
     ledger::rows::Row,
+    named,
     rows::{Model, RowsClient, client, model::Outcome, requests},
     scene::Scene,
 };
@@ -24,18 +25,18 @@ pub(super) const CHECK: Check = Check {
     ..Check::must(judge)
 };
 
-/// The trial that is made with a reference.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum Trial {
-    /// It names no existing row.
-    Missing,
-    /// It names a row that differs where both must agree.
-    Elsewhere,
-    /// It leads back to the row.
-    Circle,
-    /// The row that it names is deleted.
-    Deleted,
+named! {
+    /// The trial that is made with a reference.
+    enum Trial {
+        /// It names no existing row.
+        Missing = "a row that is not there",
+        /// It names a row that differs where both must agree.
+        Elsewhere = "a row elsewhere",
+        /// It leads back to the row.
+        Circle = "a circle",
+        /// The row that it names is deleted.
+        Deleted = "its row is deleted",
+    }
 }
 
 /// A reference, and the trial that is made with it.
@@ -55,13 +56,13 @@ fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
         for (field, reference) in given(entity) {
             let is_own = reference.to == entity.name;
             let can_delete = has(bench, reference.to, &[Action::Create, Action::Delete]);
-            let trials = [
-                (Trial::Missing, true),
-                (Trial::Elsewhere, !reference.same.is_empty()),
-                (Trial::Circle, is_own && reference.acyclic && !field.fixed),
-                (Trial::Deleted, can_delete),
-            ];
-            for (trial, _) in trials.into_iter().filter(|(_, applies)| *applies) {
+            let applies = |trial: &Trial| match trial {
+                Trial::Missing => true,
+                Trial::Elsewhere => !reference.same.is_empty(),
+                Trial::Circle => is_own && reference.acyclic && !field.fixed,
+                Trial::Deleted => can_delete,
+            };
+            for trial in Trial::ALL.into_iter().filter(applies) {
                 let name = format!("{}.{}: {}", entity.name, field.name, trial.name());
                 let (entity, field) = (entity.name.to_owned(), field.name.to_owned());
                 cases.push(Case::new(name, Of { entity, field, trial }));
@@ -69,17 +70,6 @@ fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
         }
     }
     nonempty(cases, "no operation creates a row that refers to another")
-}
-
-impl Trial {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Missing => "a row that is not there",
-            Self::Elsewhere => "a row elsewhere",
-            Self::Circle => "a circle",
-            Self::Deleted => "its row is deleted",
-        }
-    }
 }
 
 /// Returns the references that requests give: not those to the org.

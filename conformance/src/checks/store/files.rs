@@ -7,7 +7,6 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::calls::{Store, name};
@@ -16,6 +15,7 @@ use crate::{
     check::{Bench, Case},
     judgement::{Judgement, Stop, ensure, not_applicable, refused},
     launch::StoreCall,
+    named,
 };
 
 /// Mode of a file that only its owner may read.
@@ -26,24 +26,20 @@ const OF_DATABASES: [&str; 3] = ["-wal", "-shm", "-journal"];
 const UNKNOWN: [&str; 2] =
     [r#"{"type":"x-of-a-later-version","text":"unknownline00001"}"#, "unknownline00001"];
 
-/// A property of the store's files that calls must keep.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum Property {
-    Mode,
-    Link,
-    Names,
+named! {
+    /// A property of the store's files that calls must keep.
+    enum Property {
+        Mode = "private files",
+        Link = "a store that is a symbolic link",
+        Names = "files beside the store",
+    }
 }
 
 pub(super) fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     let mut cases = Vec::new();
     for call in &bench.subject.launch.store {
-        for (property, name) in [
-            (Property::Mode, "private files"),
-            (Property::Link, "a store that is a symbolic link"),
-            (Property::Names, "files beside the store"),
-        ] {
-            cases.push(Case::new(format!("{name}, {}", call.tool), (call, property)));
+        for property in Property::ALL {
+            cases.push(Case::new(format!("{property}, {}", call.tool), (call, property)));
         }
     }
     Ok(cases)

@@ -1,6 +1,5 @@
 //! Checks the list of tools against the contract.
 
-use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tabellion_runtime::ToolSpec;
 
@@ -8,6 +7,7 @@ use super::calls::{id, library, read_call, short};
 use crate::{
     check::{Bench, Case, Check},
     judgement::{Judgement, Stop, ensure, fail, not_applicable},
+    named,
     talk::Talk,
 };
 
@@ -37,21 +37,17 @@ const MAX_PAGES: usize = 1_000;
 /// Bytes of a text that are shown before the first difference.
 const CONTEXT: usize = 40;
 
-/// The list that the first one is compared with.
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum Comparison {
-    WithContract,
-    Again,
-    AfterCalls,
+named! {
+    /// The list that the first one is compared with.
+    enum Comparison {
+        WithContract = "the contract",
+        Again = "a second request",
+        AfterCalls = "after calls",
+    }
 }
 
 fn cases(_: &Bench<'_>) -> Result<Vec<Case>, Stop> {
-    Ok(vec![
-        Case::new("the contract", Comparison::WithContract),
-        Case::new("a second request", Comparison::Again),
-        Case::new("after calls", Comparison::AfterCalls),
-    ])
+    Ok(Comparison::ALL.map(|comparison| Case::new(comparison.name(), comparison)).into())
 }
 
 fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {

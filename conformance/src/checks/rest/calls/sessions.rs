@@ -16,6 +16,7 @@ use crate::{
     },
     era::Era,
     judgement::{Judgement, Stop, ensure, not_applicable},
+    named,
 };
 
 /// The most sessions that are opened.
@@ -42,55 +43,32 @@ enum Attempt {
     NotOwn { whose: Whose, usage: Usage },
 }
 
-/// Reason why a session is not one of the caller's active ones.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum Whose {
-    Foreign,
-    Unknown,
-    Ended,
-}
-
-impl Whose {
-    const ALL: [Self; 3] = [Self::Foreign, Self::Unknown, Self::Ended];
-
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Foreign => "a session of another caller",
-            Self::Unknown => "an unknown session",
-            Self::Ended => "a session that has ended",
-        }
+named! {
+    /// Reason why a session is not one of the caller's active ones.
+    enum Whose {
+        Foreign = "a session of another caller",
+        Unknown = "an unknown session",
+        Ended = "a session that has ended",
     }
 }
 
-/// The use that a request makes of a session.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum Usage {
-    CallOverRest,
-    /// In the era without sessions of the transport's own.
-    CallOverMcp,
-    Renew,
-    End,
+named! {
+    /// The use that a request makes of a session.
+    pub(super) enum Usage {
+        CallOverRest = "a call over REST",
+        /// In the era without sessions of the transport's own.
+        CallOverMcp = "a call over MCP",
+        Renew = "renewing it",
+        End = "ending it",
+    }
 }
 
 impl Usage {
-    const ALL: [Self; 4] = [Self::CallOverRest, Self::CallOverMcp, Self::Renew, Self::End];
-
     /// Returns those that the suite can try in its era.
     pub(super) fn all(bench: &Bench<'_>) -> impl Iterator<Item = Self> {
         let is_stateless = bench.subject.era == Era::Stateless;
         let all = Self::ALL.into_iter();
         all.filter(move |usage| is_stateless || *usage != Self::CallOverMcp)
-    }
-
-    pub(super) const fn name(self) -> &'static str {
-        match self {
-            Self::CallOverRest => "a call over REST",
-            Self::CallOverMcp => "a call over MCP",
-            Self::Renew => "renewing it",
-            Self::End => "ending it",
-        }
     }
 }
 
