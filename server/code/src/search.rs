@@ -494,7 +494,7 @@ impl<'s> Search<'s> {
 
     /// Returns the chunks that have a value, by file.
     fn valued(&mut self) -> Vec<Valued> {
-        // Of several definitions of a name, the file decides: neither a chunk's length nor its other words do.
+        // The file decides between definitions of a name: neither a chunk's length nor its other words do.
         for defining in [&self.defined, &self.spelled] {
             let best = defining.iter().map(|chunk| self.own[*chunk as usize]).fold(0.0, f32::max);
             defining.iter().for_each(|chunk| self.own[*chunk as usize] = best);
