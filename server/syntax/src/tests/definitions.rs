@@ -1491,7 +1491,7 @@ pub(super) const DEFINITIONS: &[(&str, &str, &str)] = &[
         "function yes: function 1",
     ),
     ("bin/tool", "#!/usr/bin/env -S python3.12 -u\n\ndef run():\n    pass", "def run: function 3-4"),
-    ("bin/serve", "#!/bin/sh\nserve() {\n  echo\n}", "function serve: function 2-4"),
+    ("bin/serve", "#!/bin/sh\n\nserve() {\n  echo\n}", "function serve: function 3-5"),
 ];
 
 #[test]
