@@ -55,7 +55,7 @@ use tabellion_contracts::brainforge::{
 };
 use tabellion_library::Library;
 use tabellion_meaning::Installed;
-use tabellion_notes::{Entry, NoteQuery, Problem, Selection};
+use tabellion_notes::{Entry, Files, NoteQuery, Part, Problem, Selection};
 use tabellion_pack::{Implementation, Pack, review::Review};
 use tabellion_runtime::{
     Contract, Failure, ReadCx, Staged, WriteCx,
@@ -91,14 +91,23 @@ fn service(library: Arc<Library>) -> Arc<dyn Contract> {
     Arc::new(Service::new(Forge { shelf }, library))
 }
 
-/// Returns the problems of a library's notes, by path; an empty list if the contract was never served from it.
+/// Returns the problems of a library's notes and proposals, by path; an empty list if the contract was never served from it.
 fn problems(library: &Library) -> Result<Vec<(String, Vec<String>)>, Failure> {
     if !Shelf::is_used(library) {
         return Ok(vec![]);
     }
     let all = tabellion_notes::problems(library).map_err(shelf::of_catalogue)?;
     let told = |problems: Vec<Problem>| problems.iter().map(Problem::to_string).collect();
-    Ok(all.into_iter().map(|(path, problems)| (path, told(problems))).collect())
+    let mut found: Vec<_> = all.into_iter().map(|(path, problems)| (path, told(problems))).collect();
+    for (path, _) in Files::stats(library, Part::Instances).map_err(tabellion_pack::failures::folder)? {
+        let is_proposal = |bytes: Vec<u8>| instances::parse(path.as_str(), &bytes).is_some();
+        // One that is gone has no problem.
+        if !Files::read(library, &path).is_ok_and(|bytes| bytes.is_none_or(is_proposal)) {
+            let problem = "no proposal can be read from it, so it is in no list: restore it from the history, or move a note of your own out of `workflows/`";
+            found.push((path.as_str().to_owned(), vec![problem.to_owned()]));
+        }
+    }
+    Ok(found)
 }
 
 /// The implementation.

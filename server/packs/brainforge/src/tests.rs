@@ -820,6 +820,27 @@ fn front_matter_that_cannot_be_read_is_searched_and_said() {
 }
 
 #[test]
+fn documents_in_workflows_that_are_no_proposals_are_reported() {
+    let bench = Bench::new();
+    let note = json!({ "content": "A note of ten letters", "note_type": "permanent", "ai_justification": "asked for" });
+    bench.call(AGENT, tool::CREATE_NOTE, note);
+    bench.call(AGENT, tool::SEMANTIC_SEARCH, json!({ "query": "letters" }));
+    let folder = bench.folder.path().join("workflows");
+    let proposal = fs::read_dir(&folder).unwrap().next().unwrap().unwrap().path();
+    let library = Library::inspect(bench.folder.path()).unwrap();
+    assert_eq!(super::problems(&library).unwrap(), []);
+    fs::write(folder.join("How we deploy.md"), "# How we deploy\n").unwrap();
+    let text = fs::read_to_string(&proposal).unwrap();
+    fs::write(&proposal, text.replace("state: ", "state: [")).unwrap();
+    let mut reported: Vec<_> = super::problems(&library).unwrap().into_iter().map(|(path, _)| path).collect();
+    reported.sort();
+    let name = proposal.file_name().unwrap().to_str().unwrap();
+    let mut expected = ["workflows/How we deploy.md".to_owned(), format!("workflows/{name}")];
+    expected.sort();
+    assert_eq!(reported, expected);
+}
+
+#[test]
 fn front_matter_has_the_line_ending_of_the_content() {
     let bench = Bench::new();
     for by in [By::Owner, AGENT] {

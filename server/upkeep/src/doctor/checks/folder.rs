@@ -168,7 +168,7 @@ pub(super) fn notes(subject: &Subject, library: &Library) -> Vec<Finding> {
         Finding::yellow(
             ID,
             message,
-            "mend the file; until then its text is found, and what it says of itself is not",
+            "mend the file; until then it is found by its text at most, and not by what it says of itself",
         )
     };
     problems.into_iter().map(finding).collect()
