@@ -14,23 +14,30 @@ const SELVES: [&str; 4] = ["crate", "self", "super", "this"];
 #[derive(Debug, Clone)]
 pub(crate) struct SymbolName {
     text: String,
-    /// Its parts, from the outside.
+    /// The text without arguments of types at its end.
+    bare: String,
+    /// The parts of that, from the outside.
     parts: Vec<String>,
 }
 
 impl SymbolName {
     pub(crate) fn parse(text: &str) -> Self {
-        let text = composed(text.trim().trim_end_matches("()"));
-        let parts = identifiers(&text).map(whole);
+        // A heading may be pasted: `def total():`, `class Cart<T> {`.
+        let text = composed(text.trim().trim_end_matches([':', '{', ' ']).trim_end_matches("()"));
+        let arguments =
+            text.find('<').filter(|at| *at > 0 && text.ends_with('>') && !text.contains("operator"));
+        let bare = &text[..arguments.unwrap_or(text.len())];
+        let parts = identifiers(bare).map(whole);
         Self {
-            text: text.clone().into_owned(),
             parts: parts.filter(|part| !SELVES.contains(&part.as_str())).collect(),
+            bare: bare.to_owned(),
+            text: text.clone().into_owned(),
         }
     }
 
     /// Returns the keys for a symbol of this name; its chunk has one of them as a term.
-    pub(crate) fn keys(&self) -> [String; 2] {
-        [last_key(&self.text), name_key(&self.text)]
+    pub(crate) fn keys(&self) -> [String; 3] {
+        [last_key(&self.text), name_key(&self.text), last_key(&self.bare)]
     }
 
     /// Returns true if this is a name of the symbol. `modules` are the names of the file's folders and modules, from the outside.
@@ -52,7 +59,7 @@ impl SymbolName {
 
     /// Returns true unless the name ends with marks that are not those of the symbol: `operator+`, `empty?`.
     fn is_whole(&self, symbol: &SymbolFacts) -> bool {
-        self.text.ends_with(char::is_alphanumeric) || self.text.ends_with(&*composed(&symbol.name))
+        self.bare.ends_with(char::is_alphanumeric) || self.bare.ends_with(&*composed(&symbol.name))
     }
 }
 
