@@ -1,10 +1,10 @@
-//! Macros of C and C++ sources, which a parser that does not expand them takes for types and names.
+//! Macros of C and C++, which the parser does not expand and takes for types and names.
 
 use std::{ops::Range, sync::LazyLock};
 
 use regex::Regex;
 
-/// A macro between a keyword and the name of what it defines: `class EXPORTED("dll") Widget : Base {`.
+/// A macro between a keyword and the defined name: `class EXPORTED("dll") Widget : Base {`.
 static BEFORE_NAME: LazyLock<Regex> = LazyLock::new(|| {
     let text = r"\b(?:class|struct|union|namespace)\s+((?:[A-Z][A-Z0-9_]+(?:\s*\([^()\n]*\))?\s+)+)[A-Za-z_][\w:]*(?:<[^;{}]*>)?\s*(?:final\s*)?[:{]";
     Regex::new(text).expect("a valid expression")
@@ -16,8 +16,8 @@ static BEFORE_TYPE: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(text).expect("a valid expression")
 });
 
-/// Returns the source, as long as before, with blanks for macros that stand where none is expected without expansion, and for branches of
-/// conditions that have a part of a block.
+/// Returns a source of the same length, with blanks for macros that would mislead the parser, and for branches of conditions with a part of a
+/// block.
 pub(crate) fn without_macros(source: &str) -> Vec<u8> {
     let mut bytes = source.as_bytes().to_vec();
     let mut blank = |range: Range<usize>| {
@@ -64,8 +64,7 @@ fn lone(source: &str) -> impl Iterator<Item = Range<usize>> {
     found.into_iter()
 }
 
-/// Returns the directives, and all branches but the first, of conditions with a branch that opens a block and does not close it, or the other
-/// way round: `#ifdef A`, `if (a) {`, `#else`, `if (b) {`, `#endif`.
+/// Returns the directives, and all branches but the first, of conditions with a branch whose braces are not balanced: `#ifdef A`, `if (a) {`, `#else`, `if (b) {`, `#endif`.
 fn unbalanced(source: &str) -> impl Iterator<Item = Range<usize>> {
     /// An open condition.
     #[derive(Default)]

@@ -95,7 +95,7 @@ impl Page {
         self.shown.len() > MAX_BYTES
     }
 
-    /// Adds a part of a line in a style. Line breaks in it are escaped, so that no value looks like lines of ours.
+    /// Adds a part of a line in a style. Line breaks are escaped: a value can't imitate the program's lines.
     pub fn put(&mut self, style: Style, text: &str) -> &mut Self {
         self.text(style, &text.replace('\n', "\\n").replace('\r', "\\r"))
     }

@@ -16,7 +16,7 @@ named! {
     /// The line that a person has saved.
     enum Saved {
         AtTheBeginning = "a line at the beginning",
-        /// Where the remote's commit and the call have theirs.
+        /// The remote's commit and the call also append there.
         AtTheEnd = "a line at the end",
     }
 }

@@ -29,7 +29,7 @@ use super::{
     versions::{self, DECISION, REASON},
 };
 
-/// Members of front matter that are not in the digest: a proposal leaves alone what a link adds, and versions are compared by their number.
+/// Members of front matter outside of the digest: links add some without a review, and versions are compared by number.
 const APART: [&str; 4] = ["id", "version", "created_at", "links"];
 
 /// The version of a note that a proposal changes.

@@ -32,7 +32,7 @@ pub(super) enum Owner {
     Scope,
     /// The value or type around it: `self.name`.
     Itself,
-    /// Another value, type or module: `a.name`. Also that of a label.
+    /// Another value, type or module: `a.name`. Labels have this owner, too.
     Other,
     /// The module that an import names.
     Import,
@@ -192,7 +192,7 @@ const SCOPES: &[&str] = &[
     "do_block",
 ];
 
-/// Declarations whose variables are not yet in scope in their own values.
+/// Declarations whose variables come into scope after the declared value.
 const DECLARATIONS: &[&str] = &[
     "let_declaration",
     "let_condition",

@@ -250,7 +250,7 @@ fn heading<'s>(source: &'s Source, symbol: &Symbol) -> &'s str {
     source.text[symbol.bytes.clone()].split(ends).next().unwrap_or_default()
 }
 
-/// Returns true if a symbol defines what one of these types declares, by the heading of the type around it: `impl Shape for Square`.
+/// Returns true if a symbol implements a member of one of these types, by the heading of the enclosing type: `impl Shape for Square`.
 fn implements(source: &Source, index: usize, types: &HashSet<String>, is_changed: bool) -> bool {
     let Some(outer) = source.outer[index].map(|outer| &source.symbols[outer]) else {
         return false;

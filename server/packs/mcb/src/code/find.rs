@@ -17,7 +17,7 @@ use super::{
     COLLECTION, Indexer, NAME, OPERATION_ID, collection, collections, is_same_name, refuse_token, unusable,
 };
 
-/// `_meta` key of an answer: the names of the collections whose files are still being indexed, so that hits can be missing.
+/// `_meta` key of an answer: names of collections with a run in progress. Hits in their other files can be missing.
 const INDEXING: &str = "tabellion/indexing";
 
 /// The resource that is searched.

@@ -41,7 +41,7 @@ pub(in super::super) trait Collections: Send + Sync {
 /// far: the next server continues from there, so runs progress even if no server lives as long as a run.
 pub(in super::super) struct Indexer {
     inner: Arc<Inner>,
-    /// True if the end waits for runs instead.
+    /// True if dropping it waits for runs instead of ending them.
     finishes: bool,
 }
 
@@ -87,7 +87,7 @@ impl Indexer {
         Self { inner: Arc::new(inner), finishes: false }
     }
 
-    /// Makes the end wait for the runs that calls have begun.
+    /// Makes dropping it wait for the runs that calls have begun.
     pub(in super::super) fn finish_runs(&mut self) {
         self.finishes = true;
     }
