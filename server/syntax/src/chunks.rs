@@ -48,7 +48,7 @@ pub struct Chunk {
 pub fn outline(path: &str, source: &str) -> Outline {
     let lines = Lines::new(source);
     let parsed = program(path, source).and_then(|(language, text)| Some((language, parse(language, &text)?)));
-    let (symbols, pieces) = match &parsed {
+    let (mut symbols, pieces) = match &parsed {
         Some((language, tree)) if is_page(path) => {
             (symbols(*language, tree, source), text::paragraphs(&lines))
         }
@@ -56,6 +56,9 @@ pub fn outline(path: &str, source: &str) -> Outline {
         None if text::is_markdown(path) => text::sections(&lines),
         None => (keywords::symbols(path, source, &lines), text::paragraphs(&lines)),
     };
+    if let Some((language, _)) = parsed {
+        keywords::add_lost(language, source, &lines, &mut symbols);
+    }
     let chunks = packed(&pieces, &lines)
         .into_iter()
         .flat_map(|chunk| cut_long(source, lines.bytes(chunk)))

@@ -3,7 +3,7 @@
 //! Lines tell less than a tree. A definition begins a line, contains the lines that are indented more, and ends before the next line with
 //! its own indentation, unless that line closes it. Comments and string literals, also those of several lines, are passed over.
 
-use std::{path::Path, sync::OnceLock};
+use std::{cmp::Reverse, collections::BTreeMap, path::Path, sync::OnceLock};
 
 use regex::Regex;
 
@@ -61,6 +61,8 @@ struct Keywords {
 
 /// A name.
 const NAME: &str = r" (\w+)";
+/// A name, perhaps in backquotes.
+const BACKQUOTED: &str = r" (`[^`]+`|\w+)";
 /// A name with those around it.
 const DOTTED: &str = r" ([\w.]+)";
 /// A name in Lisp.
@@ -491,6 +493,40 @@ const LANGUAGES: &[Keywords] = &[
         ],
         ..PLAIN
     },
+    // Without extensions: these have grammars, which lose definitions.
+    Keywords {
+        name: "kotlin",
+        before: r"(?:@[\w.:]+(?:\([^)]*\))?\s+|(?:abstract|actual|annotation|companion|const|data|enum|expect|external|final|fun|infix|inline|inner|internal|lateinit|open|operator|override|private|protected|public|sealed|suspend|tailrec|value)\s+)*",
+        comments: &["//"],
+        blocks: &[("/*", "*/", Nested), QUOTES, QUOTED],
+        attributes: &["@"],
+        definitions: &[
+            (Class, "class", BACKQUOTED),
+            (Interface, "interface", BACKQUOTED),
+            (Class, "object", BACKQUOTED),
+            (Function, "fun", r" (?:<.*?> )?(?:[\w.]+(?:<.*?>)?\??\.)?(`[^`]+`|\w+) ?\("),
+            (Type, "typealias", BACKQUOTED),
+        ],
+        ..PLAIN
+    },
+    Keywords {
+        name: "swift",
+        before: r"(?:@[\w.]+(?:\([^)]*\))?\s+|(?:class|final|fileprivate|indirect|internal|mutating|nonisolated|open|override|package|private|public|static)(?:\(\w+\))?\s+)*",
+        comments: &["//"],
+        blocks: &[("/*", "*/", Nested), QUOTES, QUOTED],
+        attributes: &["@"],
+        definitions: &[
+            // Before classes: `class func make()`.
+            (Function, "func", r" (`[^`]+`|\w+) ?[(<]"),
+            (Class, "class", BACKQUOTED),
+            (Struct, "struct", BACKQUOTED),
+            (Enum, "enum", BACKQUOTED),
+            (Interface, "protocol", BACKQUOTED),
+            (Class, "actor", BACKQUOTED),
+            (Type, "typealias", BACKQUOTED),
+        ],
+        ..PLAIN
+    },
 ];
 
 /// A language without anything.
@@ -570,7 +606,8 @@ pub fn language_name(path: &str) -> Option<&'static str> {
 /// Returns the names of all languages whose definitions are found.
 pub fn language_names() -> impl Iterator<Item = &'static str> {
     let parsed = Language::ALL.iter().map(|language| language.name());
-    parsed.chain(LANGUAGES.iter().map(|language| language.name)).chain(["vue", "svelte", "html"])
+    let others = LANGUAGES.iter().filter(|language| !language.extensions.is_empty());
+    parsed.chain(others.map(|language| language.name)).chain(["vue", "svelte", "html"])
 }
 
 /// Returns true if paths of symbols can have this word before a name: `fn`, `class`.
@@ -660,7 +697,49 @@ impl Scanner<'_> {
 
 /// Returns the symbols of a file, in order; none if its language is not known.
 pub(crate) fn symbols(path: &str, source: &str, lines: &Lines<'_>) -> Vec<Symbol> {
-    let Some((number, language)) = Keywords::of_path(path) else { return vec![] };
+    Keywords::of_path(path).map_or(vec![], |(number, _)| find(number, source, lines))
+}
+
+/// Adds the definitions that the grammar of a language has lost.
+pub(crate) fn add_lost(language: Language, source: &str, lines: &Lines<'_>, symbols: &mut Vec<Symbol>) {
+    let Some(number) = LANGUAGES.iter().position(|keywords| keywords.name == language.name()) else {
+        return;
+    };
+    let starts: BTreeMap<_, _> =
+        symbols.iter().map(|symbol| ((&*symbol.name, *symbol.lines.start()), *symbol.lines.end())).collect();
+    let is_lost = |symbol: &Symbol| {
+        let line = *symbol.lines.start();
+        let before = starts.range(..=(&*symbol.name, line)).next_back();
+        !before.is_some_and(|((name, _), end)| *name == symbol.name && *end >= line)
+    };
+    let mut lost = find(number, source, lines);
+    lost.retain(is_lost);
+    if lost.is_empty() {
+        return;
+    }
+    symbols.append(&mut lost);
+    symbols.sort_by_key(|symbol| (symbol.bytes.start, Reverse(symbol.bytes.end)));
+    // What a lost definition contains is named after it.
+    let mut around: Vec<usize> = vec![];
+    for at in 0..symbols.len() {
+        let (before, rest) = symbols.split_at_mut(at);
+        let symbol = &mut rest[0];
+        around.retain(|outer| before[*outer].bytes.end >= symbol.bytes.end);
+        let own = symbol.path.rsplit(" > ").next().unwrap_or_default();
+        if let Some(outer) = around.last().map(|outer| &before[*outer]) {
+            symbol.path = format!("{} > {own}", outer.path);
+            if symbol.kind == Function && outer.kind.has_methods() {
+                symbol.kind = Method;
+            }
+        }
+        if around.len() < DEEPEST && symbol.kind != Constant {
+            around.push(at);
+        }
+    }
+}
+
+fn find(number: usize, source: &str, lines: &Lines<'_>) -> Vec<Symbol> {
+    let language = &LANGUAGES[number];
     let patterns = language.patterns(number);
     let mut scanner = Scanner { language, source, inside: None, unclosed: vec![] };
     let mut found: Vec<Symbol> = vec![];
@@ -742,13 +821,15 @@ impl Symbol {
         (line, begins): (usize, usize),
         lines: &Lines<'_>,
     ) -> Self {
+        // A name in one pair of backquotes has no parts.
+        let is_one = name.starts_with('`') && name.matches('`').count() == 2;
         let name: String = name.chars().filter(|char| !"\"`[]".contains(*char)).collect();
         let is_method = kind == Function && outer.is_some_and(|outer| outer.kind.has_methods());
         let around = outer.map_or(String::new(), |outer| format!("{} > ", outer.path));
         let gap = if word.is_empty() { "" } else { " " };
         Self {
             path: format!("{around}{word}{gap}{name}"),
-            name: own(&name),
+            name: if is_one { name } else { own(&name) },
             kind: if is_method { Method } else { kind },
             lines: line + 1..=line + 1,
             begins: begins + 1,
