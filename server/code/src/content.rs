@@ -7,7 +7,7 @@ use unicode_normalization::{IsNormalized, UnicodeNormalization as _, is_nfc_quic
 
 use crate::{
     CodeError,
-    facts::{ChunkFacts, SymbolFacts},
+    facts::{ChunkFacts, Lines},
 };
 
 /// Returns a file's text, and the facts about its chunks.
@@ -38,8 +38,8 @@ pub(crate) fn composed(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Returns the lines of a symbol in the text of its chunk.
-pub(crate) fn lines_of<'t>(facts: &ChunkFacts, text: &'t str, symbol: &SymbolFacts) -> &'t str {
+/// Returns lines of a chunk, numbered as in its file.
+pub(crate) fn lines_of<'t>(facts: &ChunkFacts, text: &'t str, lines: Lines) -> &'t str {
     let start = |line: u32| {
         let before = line.saturating_sub(facts.start_line) as usize;
         match before.checked_sub(1) {
@@ -47,7 +47,7 @@ pub(crate) fn lines_of<'t>(facts: &ChunkFacts, text: &'t str, symbol: &SymbolFac
             None => 0,
         }
     };
-    text.get(start(symbol.start_line)..start(symbol.end_line + 1)).unwrap_or_default()
+    text.get(start(lines.0)..start(lines.1 + 1)).unwrap_or_default()
 }
 
 /// Returns the bytes of a chunk in its file's text.

@@ -87,6 +87,21 @@ pub(crate) struct SymbolFacts {
     pub(crate) has_body: bool,
 }
 
+/// First and last line, from 1.
+pub(crate) type Lines = (u32, u32);
+
+impl SymbolFacts {
+    pub(crate) fn lines(&self) -> Lines {
+        (self.start_line, self.end_line)
+    }
+
+    /// Returns true if both are functions or methods of one name.
+    pub(crate) fn is_overload(&self, other: &Self) -> bool {
+        let is_code = |symbol: &Self| matches!(&*symbol.kind, "function" | "method");
+        self.name == other.name && is_code(self) && is_code(other)
+    }
+}
+
 /// Name (empty if it is the path's last word), path, kind, lines, and true if it has a body.
 type Row = (String, String, String, u32, u32, bool);
 

@@ -57,9 +57,13 @@ impl SymbolName {
             && outer.iter().all(|part| chain.any(|name| name == *part))
     }
 
-    /// Returns true unless the name ends with marks that are not those of the symbol: `operator+`, `empty?`.
+    /// Returns true unless the name has marks that are not those of the symbol: `operator+`, `empty?`, `$Type`.
     fn is_whole(&self, symbol: &SymbolFacts) -> bool {
-        self.bare.ends_with(char::is_alphanumeric) || self.bare.ends_with(&*composed(&symbol.name))
+        let last = self.bare.rsplit(|char| !(is_part(char) || char == '$')).next().unwrap_or_default();
+        // `$Type` has a mark, `Outer$Type` has parts.
+        let has_mark = !last.starts_with('$') || composed(&symbol.path).ends_with(last);
+        has_mark
+            && (self.bare.ends_with(char::is_alphanumeric) || self.bare.ends_with(&*composed(&symbol.name)))
     }
 }
 
@@ -73,11 +77,15 @@ pub(crate) fn modules<'s>(path: &str, symbols: impl Iterator<Item = &'s SymbolFa
 /// Returns true if a text contains a word with marks, in any case of ASCII, not as a part of a longer word.
 pub(crate) fn has_literal(text: &str, literal: &str) -> bool {
     let [text, literal] = [text, literal].map(|text| composed(text).to_ascii_lowercase());
-    let is_part = |char: char| char.is_alphanumeric() || char == '_';
     text.match_indices(&literal).any(|(at, _)| {
         let (before, after) = (&text[..at], &text[at + literal.len()..]);
         let goes_on = (literal.starts_with(is_part) && before.ends_with(is_part))
             || (literal.ends_with(is_part) && after.starts_with(is_part));
         !goes_on
     })
+}
+
+/// Returns true for letters, digits and underscores.
+pub(crate) fn is_part(char: char) -> bool {
+    char.is_alphanumeric() || char == '_'
 }

@@ -1,6 +1,9 @@
 //! A search: posting lists of all segments are read, counted, and added up in arrays with an entry for each chunk and file.
 
-use std::collections::{HashMap, HashSet};
+use std::{
+    collections::{HashMap, HashSet},
+    mem,
+};
 
 use rusqlite::Connection;
 use tabellion_retrieval::{
@@ -14,7 +17,7 @@ use crate::{
     abbreviations::equivalents,
     columns::{DEAD, FileColumns, Sizes},
     content::{bytes_of, composed, content, facts, lines_of},
-    facts::{ChunkFacts, SymbolFacts, TEXT},
+    facts::{ChunkFacts, Lines, SymbolFacts, TEXT},
     filter::WordHash,
     fusion, names,
     parts::{Part, Parts, Searched, Valued},
@@ -96,7 +99,7 @@ struct Search<'s> {
     declared: HashSet<u32>,
     /// Those of these that define it.
     defined: HashSet<u32>,
-    /// Chunks that define a name with capitals or marks as the query spells it.
+    /// Chunks that define a name with capitals, marks or outer underscores as the query spells it.
     spelled: HashSet<u32>,
     /// Number of chunks that pass, and the mean lengths of chunks and files.
     chunks: usize,
@@ -306,7 +309,7 @@ impl<'s> Search<'s> {
             self.add_paths(weight * WEIGHTS.path, &folders);
             self.add_paths(weight * WEIGHTS.file_name, &files);
         }
-        for name in std::mem::take(&mut self.cut.names) {
+        for name in mem::take(&mut self.cut.names) {
             let [defined, files] = self.postings(&name, [Kind::Defined, Kind::File])?;
             self.add_names(WEIGHTS.whole * rarity(self.chunks, defined.len()), &defined);
             self.add_paths(WEIGHTS.stem * rarity(self.chunks, files.len()), &files);
@@ -317,8 +320,14 @@ impl<'s> Search<'s> {
         for name in self.cut.spelled.clone() {
             let [defined] = self.postings(&name, [Kind::Spelled])?;
             self.add_names(WEIGHTS.spelled * rarity(self.chunks, defined.len()), &defined);
-            let is_any_case = |char: char| !char.is_uppercase() && (char.is_alphanumeric() || char == '_');
-            if self.cut.is_name && !name.chars().all(is_any_case) {
+            // `Retry`, `users$` and `_retry` are meant as they are spelled.
+            let is_plain = |char: char| !char.is_uppercase() && names::is_part(char);
+            let is_telling = !name.chars().all(is_plain) || name.starts_with('_') || name.ends_with('_');
+            if self.cut.is_name && is_telling {
+                // The name with its marks (`$Type`, `empty?`), which comes last, is not the one without.
+                if !defined.is_empty() && !name.chars().all(names::is_part) {
+                    self.spelled.clear();
+                }
                 self.spelled.extend(defined.iter().map(|found| found.chunk));
             }
         }
@@ -488,8 +497,14 @@ impl<'s> Search<'s> {
         keep_best(&mut found, self.query.limit, |a, b| {
             b.value.total_cmp(&a.value).then_with(|| self.name(a).cmp(&self.name(b)))
         });
-        let hits = found.iter().map(|hit| self.told(hit, score(hit.value, weight)));
-        Ok(CodeHits { hits: hits.collect::<Result<_, _>>()?, total, by_meaning: nearby.is_some() })
+        let mut hits = vec![];
+        for hit in &found {
+            let told = self.told(hit, score(hit.value, weight))?;
+            total += told.len() - 1;
+            hits.extend(told);
+        }
+        hits.truncate(self.query.limit);
+        Ok(CodeHits { hits, total, by_meaning: nearby.is_some() })
     }
 
     /// Returns the chunks that have a value, by file.
@@ -579,16 +594,19 @@ impl<'s> Search<'s> {
         (&columns.path, &columns.branch, file.key, hit.chunk, hit.symbol)
     }
 
-    /// Returns the symbol of a chunk that the query means; `None` if it is the chunk as a whole.
+    /// Returns the symbols of a chunk that the query means, each with its lines; none if it is the chunk as a whole. Overloads that follow
+    /// one another are one.
     fn meant<'f>(
         &self,
         hit: &Valued,
         facts: &'f ChunkFacts,
         text: &str,
         modules: &[String],
-    ) -> Option<&'f SymbolFacts> {
+    ) -> Vec<(&'f SymbolFacts, Lines)> {
+        let alone =
+            |symbol: Option<&'f SymbolFacts>| symbol.map(|one| (one, one.lines())).into_iter().collect();
         if let Some(at) = hit.symbol {
-            return facts.symbols.get(at);
+            return alone(facts.symbols.get(at));
         }
         let filters = &self.query.filters;
         let all = || facts.symbols.iter().filter(|symbol| filters.symbol(symbol, modules));
@@ -600,20 +618,44 @@ impl<'s> Search<'s> {
             fits(symbol) || spelled.iter().any(|spelled| terms::whole(spelled) == name)
         };
         // A qualified name is that of the member, although it has the type's name too.
-        let rank = |symbol: &&SymbolFacts| (fits(symbol), symbol.has_body, spelled.contains(&symbol.name));
-        // The first of equally good symbols.
-        let named = all().rev().filter(is_named).max_by_key(rank);
-        if named.is_some() || !filters.is_on_chunks() {
+        let rank = |symbol: &SymbolFacts| (fits(symbol), symbol.has_body, spelled.contains(&symbol.name));
+        let mut named: Vec<(&SymbolFacts, Lines)> = vec![];
+        for symbol in all().filter(is_named) {
+            let lines = symbol.lines();
+            let is_apart =
+                |end| facts.symbols.iter().any(|other| (end + 1..lines.0).contains(&other.start_line));
+            match named.last_mut() {
+                // A constructor has its type's name.
+                Some((outer, around)) if around.1 >= lines.1 && outer.name == symbol.name => {}
+                Some((first, around)) if first.is_overload(symbol) && !is_apart(around.1) => {
+                    around.1 = lines.1;
+                    if rank(symbol) > rank(first) {
+                        *first = symbol;
+                    }
+                }
+                _ => named.push((symbol, lines)),
+            }
+        }
+        if let Some(best) = named.iter().map(|(symbol, _)| rank(symbol)).max() {
+            named.retain(|(symbol, _)| rank(symbol) == best);
+            // An implementation comes after its type; a sentence asks for one place in a chunk.
+            let is_name = self.cut.is_name || best.0;
+            let mut is_first = true;
+            named.retain(|(symbol, _)| mem::take(&mut is_first) || (is_name && symbol.kind != "impl"));
             return named;
         }
+        if !filters.is_on_chunks() {
+            return vec![];
+        }
         let has = |symbol: &&SymbolFacts| {
-            let lines = lines_of(facts, text, symbol).to_lowercase();
+            let lines = lines_of(facts, text, symbol.lines()).to_lowercase();
             self.cut.words.iter().filter(|word| lines.contains(word.as_str())).count()
         };
-        all().rev().max_by_key(has)
+        alone(all().rev().max_by_key(has))
     }
 
-    fn told(&self, hit: &Valued, score: f64) -> Result<CodeHit, CodeError> {
+    /// Returns a chunk as hits: one for each of its symbols that the query means.
+    fn told(&self, hit: &Valued, score: f64) -> Result<Vec<CodeHit>, CodeError> {
         let Searched { key, columns, first, .. } = &self.parts.files[hit.file as usize];
         let (text, chunks) = content(self.connection, columns.number)?;
         let sql = "SELECT blob FROM file WHERE number = ?";
@@ -624,10 +666,7 @@ impl<'s> Search<'s> {
         let modules = names::modules(&columns.path, chunks.iter().flat_map(|chunk| &chunk.symbols));
         let text = text.get(within).unwrap_or_default();
         let meant = self.meant(hit, facts, text, &modules);
-        let lines =
-            meant.map_or((facts.start_line, facts.end_line), |symbol| (symbol.start_line, symbol.end_line));
-        let named = meant.or(facts.about());
-        Ok(CodeHit {
+        let hit = |named: Option<&SymbolFacts>, lines: Lines, content: &str| CodeHit {
             collection: (*key).to_owned(),
             branch: columns.branch.to_string(),
             path: columns.path.to_string(),
@@ -637,9 +676,14 @@ impl<'s> Search<'s> {
             kind: named.map_or(&facts.kind, |symbol| &symbol.kind).clone(),
             symbol: named.map(|symbol| symbol.path.clone()),
             blob,
-            content: meant.map_or(text, |symbol| lines_of(facts, text, symbol)).to_owned(),
+            content: content.to_owned(),
             score,
-        })
+        };
+        if meant.is_empty() {
+            return Ok(vec![hit(facts.about(), (facts.start_line, facts.end_line), text)]);
+        }
+        let each = meant.into_iter();
+        Ok(each.map(|(symbol, lines)| hit(Some(symbol), lines, lines_of(facts, text, lines))).collect())
     }
 }
 

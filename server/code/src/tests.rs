@@ -610,6 +610,7 @@ proptest! {
                 prop_assert_eq!(&found, &expected);
                 let mut paths: Vec<&str> = found.iter().map(|hit| hit.path.as_str()).collect();
                 paths.sort();
+                paths.dedup();
                 let mut having: Vec<&str> = borrowed.iter().filter(|(_, text)| text.contains(&format!("{query}("))).map(|(path, _)| *path).collect();
                 having.sort();
                 prop_assert_eq!(paths, having);

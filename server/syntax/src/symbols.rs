@@ -26,7 +26,7 @@ pub struct Symbol {
     /// The bytes of its definition.
     pub bytes: Range<usize>,
     /// True unless it is a function or module without a body, which is defined elsewhere: a prototype, a file's package; a constant that is
-    /// of the same name elsewhere (`exports.total = total`); or a member of a type that has no value: a part of that type, with a name that
+    /// of the same name elsewhere (`exports.total = total`), or a module; or a member of a type that has no value: a part of that type, with a name that
     /// other types have too.
     pub has_body: bool,
 }
@@ -103,7 +103,7 @@ impl Collector<'_> {
         let row = node.start_position().row;
         let leading = self.leading.filter(|(_, last)| row <= last + 1);
         let first = found.len();
-        let has_body = has_body(self.language, kind, node, is_member);
+        let has_body = has_body(self.language, kind, node, is_member) && !is_import(node, self.source);
         let other = (kind == SymbolKind::Constant).then(|| other_name(node, self.source)).flatten();
         for (shown, name) in names(self.language, node, self.source) {
             let gap = if word.is_empty() { "" } else { " " };
@@ -203,6 +203,14 @@ fn other_name(node: Node<'_>, source: &str) -> Option<String> {
     Some(own(&one_line(text)))
 }
 
+/// Returns true if a variable is an imported module: `const total = require("./total")`.
+fn is_import(node: Node<'_>, source: &str) -> bool {
+    let call =
+        value(node).and_then(|of| if of.kind() == "await_expression" { of.named_child(0) } else { Some(of) });
+    let function = call.and_then(|call| call.child_by_field_name("function"));
+    function.is_some_and(|of| matches!(source.get(of.byte_range()), Some("require" | "import")))
+}
+
 fn last_child(node: Node<'_>) -> Option<Node<'_>> {
     node.named_child(u32::try_from(node.named_child_count()).ok()?.checked_sub(1)?)
 }
@@ -288,9 +296,8 @@ pub(crate) fn own(name: &str) -> String {
             _ => last.push(char),
         }
     }
-    // `dyn Shape`, `$total`
-    let last = last.split_whitespace().last().unwrap_or(of);
-    last.trim_start_matches('$').to_owned()
+    // `dyn Shape`
+    last.split_whitespace().last().unwrap_or(of).to_owned()
 }
 
 fn is_part_of_name(char: char) -> bool {
@@ -356,6 +363,8 @@ fn names(language: Language, node: Node<'_>, source: &str) -> Vec<(String, Strin
             Some(name) if node.kind() == "function_definition" => name.to_owned(),
             // A shell's names have no parts.
             _ if language.name() == "shell" => shown.clone(),
+            // In other languages, `$` is a letter.
+            _ if language.name() == "php" => own(&shown).trim_start_matches('$').to_owned(),
             _ => own(&shown),
         };
         (shown, name)

@@ -33,6 +33,15 @@ const SHOP: &[(&str, &str)] = &[
         "service.go",
         "package user\n\ntype UserService struct{ Name string }\n\nfunc (s UserService) Load() int { return 1 }\n",
     ),
+    // Two parsers of a text, and overloads.
+    (
+        "parse.go",
+        "package parse\n\n// Load reads a.\nfunc Load() int { return 1 }\n\n// Load reads b.\nfunc (a A) Load() int { return 2 }\n\nfunc apart() {}\n\nfunc (b B) Load() int { return 3 }\n",
+    ),
+    (
+        "parse.ts",
+        "function parse(x: string): string;\nfunction parse(x: any): any { return x; }\nclass $Parser {}\nclass Parser { outer$Inner() {} }\n",
+    ),
     ("guide.md", "# Guide: the parts\n\nWords.\n\n## Two. Words\n\nMore words.\n"),
 ];
 
@@ -119,6 +128,12 @@ fn definitions_are_found_by_every_name_that_they_have() {
         ("UserService.Load", &[], &["service.go func UserService::Load 5-5"]),
         ("UserService.Name", &[], &["service.go type UserService > field Name 3-3"]),
         ("user", &[("symbol", "user.UserService")], &["service.go type UserService 3-3"]),
+        // Overloads without another symbol between them are one hit.
+        ("Load", &[("path", "parse.go")], &["parse.go func Load 3-7", "parse.go func B::Load 11-11"]),
+        ("parse", &[("path", "parse.ts")], &["parse.ts function parse 1-2"]),
+        ("$Parser", &[("path", "parse.ts")], &["parse.ts class $Parser 3-3"]),
+        ("Parser", &[("path", "parse.ts")], &["parse.ts class Parser 4-4"]),
+        ("x", &[("symbol", "$Parser")], &["parse.ts class $Parser 3-3"]),
         // Among symbols of a kind, the one with the words.
         ("echo 2", &[("kind", "function"), ("path", "run.sh")], &["run.sh function second 5-7"]),
     ];
@@ -191,6 +206,11 @@ fn what_has_the_name_or_the_marks_of_a_query_comes_first() {
         ("client.ts", "function retries(o) {\n  return o.maxRetries + o.maxRetries + o.maxRetries;\n}\n"),
         ("options.ts", "interface ClientOptions {\n  url: string\n  maxRetries: number\n}\n"),
     ];
+    const UNDERSCORE: &[(&str, &str)] = &[
+        ("a.js", "class A {\n  request() {\n    this._request();\n    this._request();\n  }\n}\n"),
+        ("b.js", "const request = require('./request');\n"),
+        ("c.js", "class C {\n  _request() {\n    const much = 1;\n  }\n}\n"),
+    ];
     const LIST: &[(&str, &str)] = &[
         ("a.rb", "def empty?\n  true\nend\n\ndef save!\n  1\nend\n"),
         ("b.rb", "def empty\n  empty? && empty? && save! && save!\nend\n\ndef save\n  1\nend\n"),
@@ -226,6 +246,8 @@ fn what_has_the_name_or_the_marks_of_a_query_comes_first() {
         (PARSE, "parseBody", &["a.js", "b.js"]),
         (MEMBER, "maxRetries", &["options.ts", "client.ts"]),
         (MEMBER, "max_retries", &["options.ts", "client.ts"]),
+        (UNDERSCORE, "_request", &["c.js"]),
+        (UNDERSCORE, "request", &["a.js"]),
         (LIST, "empty?", &["a.rb", "b.rb"]),
         (LIST, "`save!`", &["a.rb", "b.rb"]),
         (LIST, "save", &["b.rb", "a.rb"]),

@@ -201,7 +201,7 @@ pub(super) const DEFINITIONS: &[(&str, &str, &str)] = &[
             module.exports = class Till { open() {} };
             module.exports = function sell() {};
             export const { one, two: second, third = 3, ...rest } = all, [fourth] = list;
-            const { imported } = require('x');
+            const { imported } = require('x'), module = require('./module'), made = require('./make')();
             exports.create = create; exports.make = create; const pay = require('./pay').pay, spend = pay;
         ",
         r"
@@ -233,6 +233,8 @@ pub(super) const DEFINITIONS: &[(&str, &str, &str)] = &[
             const third: constant 13
             const rest: constant 13
             const fourth: constant 13
+            const module: constant 14 announced
+            const made: constant 14
             exports.create = create: constant 15 announced
             exports.make = make: constant 15
             const pay: constant 15 announced
@@ -259,6 +261,7 @@ pub(super) const DEFINITIONS: &[(&str, &str, &str)] = &[
             type Size = { width: number };
             function local(options: { a: string }) { enum Inner { C } }
             enum Q { 'by-name' = 1 }
+            class $Type { $own = 1; }
         "#,
         r#"
             function parse: function 1 announced
@@ -287,6 +290,8 @@ pub(super) const DEFINITIONS: &[(&str, &str, &str)] = &[
             function local > enum Inner: enum 16
             enum Q: enum 17
             enum Q > 'by-name' = by-name: constant 17
+            class $Type: class 18
+            class $Type > field $own: constant 18
         "#,
     ),
     (
@@ -541,6 +546,46 @@ pub(super) const DEFINITIONS: &[(&str, &str, &str)] = &[
             class Three > object Maker: class 23
             class Three > object Maker > fun make: method 23
             fun `has two words` = has two words: function 24
+        ",
+    ),
+    // The grammar takes these for expressions, or gives up.
+    (
+        "lost.kt",
+        r#"
+            @Retention(RUNTIME) @Target(FUNCTION)
+            annotation class Marked
+
+            /* Of a type. */
+            @OptIn(Unsafe::class)
+            actual class Sum {
+              fun add(x: Int) = x
+              class Part
+            }
+            // class None
+            @Serializable // as text
+            enum class Status { @SerialName("a") A }
+
+            class Bytes
+            actual constructor(
+              val data: ByteArray,
+            ) : Comparable<Bytes> {
+              private var final = false
+              fun `all of it`(): Int {
+                final = true
+                return 1
+              }
+            }
+            internal fun <T> Json.decode(dynamic: dynamic): T = read(dynamic)
+        "#,
+        r"
+            class Marked: class 2 from 1
+            class Sum: class 6-9 from 4
+            class Sum > fun add: method 7
+            class Sum > class Part: class 8
+            class Status: class 12 from 10
+            class Bytes: class 14
+            fun all of it: function 19-22
+            fun decode: function 24
         ",
     ),
     (

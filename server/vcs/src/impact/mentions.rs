@@ -277,6 +277,8 @@ pub(super) fn mentions(source: &Source, is_field: impl Fn(&str) -> Option<bool>)
     let mut leaves = vec![];
     let text = source.text.as_str();
     let has_blocks = WITH_BLOCKS.contains(&source.language.name());
+    // In other languages than PHP, `$` is a letter.
+    let marks = if source.language.name() == "php" { &['$', ':', '`'][..] } else { &[':', '`'] };
     let scopes = [SCOPES, BLOCKS].concat();
     let scopes = if has_blocks { &scopes[..] } else { SCOPES };
     walk(&source.tree, scopes, |node, path, scope| {
@@ -286,7 +288,7 @@ pub(super) fn mentions(source: &Source, is_field: impl Fn(&str) -> Option<bool>)
             "preproc_arg" => {
                 words(own.as_bytes()).map(|(at, word)| (at, &own[at..at + word.len()])).collect()
             }
-            _ => vec![(0, own.trim_start_matches(['$', ':', '`']).trim_end_matches('`'))],
+            _ => vec![(0, own.trim_start_matches(marks).trim_end_matches('`'))],
         };
         for (at, name) in names {
             let at = node.start_byte() + at;
