@@ -115,6 +115,11 @@ impl ReadCx<'_> {
         self.view.history(path, until)
     }
 
+    /// Returns the details that the first call added to its log entry, if this call repeats one.
+    pub fn first_call(&self) -> Option<&Map<String, Value>> {
+        self.view.first_call()
+    }
+
     /// Returns the bytes of an earlier content of the document at `path`.
     ///
     /// # Errors

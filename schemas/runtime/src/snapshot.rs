@@ -43,6 +43,11 @@ pub trait Snapshot: Send + Sync {
         Err(no_history(path))
     }
 
+    /// Returns the details in the log entry of a call that is repeated; `None` unless this is the state that the first call found.
+    fn first_call(&self) -> Option<&Map<String, Value>> {
+        None
+    }
+
     /// Returns the bytes of an earlier content of the document at `path`, by its id in [`DocumentHistory`].
     ///
     /// # Errors

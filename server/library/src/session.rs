@@ -8,6 +8,7 @@ use std::{collections::HashMap, sync::Arc, thread, time::Duration};
 
 use gix::ObjectId;
 use parking_lot::Mutex;
+use serde_json::{Map, Value};
 use tabellion_markdown::diff;
 use tabellion_platform::blocking;
 use tabellion_runtime::{
@@ -125,7 +126,11 @@ impl<'a> Turn<'a> {
         }
         let commit = ObjectId::from_hex(entry.commit.as_bytes()).reading("the log")?;
         let after = CommitSnapshot::new(self.library, Some(commit))?;
-        let before = CommitSnapshot::new(self.library, after.parent()?)?;
+        let details = versions::details(&self.library.working_tree.repository.git(), commit)?;
+        let before = CommitSnapshot {
+            first_call: Some(details),
+            ..CommitSnapshot::new(self.library, after.parent()?)?
+        };
         let commit = CommitId::new(entry.commit.as_str());
         Ok(Some(Replay::Before { commit, before: Box::new(before), after: Box::new(after) }))
     }
@@ -324,7 +329,7 @@ impl Store for Library {
         })
     }
 
-    fn remote(&self) -> Option<serde_json::Value> {
+    fn remote(&self) -> Option<Value> {
         let state = self.remote_state().map(|state| state.to_json());
         state.or_else(|| self.unused_remote())
     }
@@ -355,6 +360,7 @@ struct CommitSnapshot {
     prefix: String,
     commit: Option<ObjectId>,
     tree: Option<ObjectId>,
+    first_call: Option<Map<String, Value>>,
 }
 
 impl CommitSnapshot {
@@ -367,6 +373,7 @@ impl CommitSnapshot {
             prefix: library.working_tree.repository.prefix().to_owned(),
             commit,
             tree,
+            first_call: None,
         })
     }
 
@@ -412,6 +419,10 @@ impl Snapshot for CommitSnapshot {
         // A repeated call is rare, and its commit may be far from HEAD: the log is not used.
         line.go_back(&self.git.to_thread_local(), self.commit, &git_path, until, &Ok)?;
         Ok(line.past(document, now.transpose()?, self.commit))
+    }
+
+    fn first_call(&self) -> Option<&Map<String, Value>> {
+        self.first_call.as_ref()
     }
 
     fn past_content(&self, _: &str, id: &str) -> Result<Vec<u8>, Failure> {

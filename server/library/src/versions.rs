@@ -10,6 +10,7 @@ use gix::{
     bstr::ByteSlice,
     objs::{CommitRefIter, commit::ref_iter::Token},
 };
+use serde_json::{Map, Value};
 use tabellion_runtime::{
     CommitId, ContentId, Document, DocumentHistory, Failure, Until, Version, VersionEntry,
 };
@@ -235,6 +236,13 @@ impl Node {
 pub(super) fn entry(record: Record) -> Option<VersionEntry> {
     let ToolDetails { details, .. } = record.tool_details?;
     Some(VersionEntry { tool: record.tool?, operation: record.operation, details })
+}
+
+/// Returns the details that a tool added to the log entry of its commit; empty if there are none.
+pub(super) fn details(git: &gix::Repository, commit: ObjectId) -> Result<Map<String, Value>, Failure> {
+    let node = Node::with_content(git, commit, |_| Ok(None))?;
+    let entry = node.and_then(|node| node.record()).and_then(entry);
+    Ok(entry.map(|entry| entry.details).unwrap_or_default())
 }
 
 fn moment(time: gix::date::Time) -> DateTime<FixedOffset> {

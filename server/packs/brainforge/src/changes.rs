@@ -1,6 +1,6 @@
 //! Creating, updating and linking notes.
 
-use chrono::{DateTime, SubsecRound as _, Utc};
+use chrono::SubsecRound as _;
 use serde_json::{Map, Value, json};
 use tabellion_contracts::brainforge::{
     CreateLinkRequest, CreateLinkResponse, CreateNoteRequest, CreateNoteResponse, CreateStatus, ToolError,
@@ -18,7 +18,7 @@ use uuid::Uuid;
 use super::{
     draft,
     moments::Moment,
-    named_note::{NamedNote, changed},
+    named_note::{self, NamedNote, changed},
     review::{self, Base, Review},
     shelf::Shelf,
     values::{caller, invalid, moment, not_found, number, parse_id, unchangeable, word},
@@ -29,7 +29,6 @@ use super::{
 const REVIEW_WORKFLOW: &str = "review_workflow_id";
 
 pub(super) fn create(
-    shelf: &Shelf,
     cx: &WriteCx<'_>,
     request: CreateNoteRequest,
 ) -> Result<Staged<CreateNoteResponse>, ToolError> {
@@ -43,8 +42,7 @@ pub(super) fn create(
     let title = tabellion_notes::title_of(&metadata, &request.content);
     let review_id = waits.then(|| call.id("review"));
     let path = review_id.map_or_else(|| tabellion_notes::file_name(&title, id), review::path_of);
-    let instant = call.instant(shelf.library(), &path)?;
-    let time = instant.trunc_subsecs(0);
+    let time = call.at.trunc_subsecs(0);
     metadata.id = Some(id);
     metadata.note_type = Some(word(&request.note_type));
     metadata.version = Some(1);
@@ -58,7 +56,7 @@ pub(super) fn create(
             let review = Review {
                 metadata: metadata.members(),
                 content: request.content,
-                ..Review::new(review_id, author, (id, 1), instant)
+                ..Review::new(review_id, author, (id, 1), call.at)
             };
             let text = review.to_text()?;
             note_waiting(cx, review_id, &text)?;
@@ -75,7 +73,7 @@ pub(super) fn create(
         review_workflow_id: review_id.map(|id| id.to_string()),
         created_at: Some(moment(time)),
     };
-    Ok(cx.stage(change, |_| response).with_details(call.details(instant)))
+    Ok(cx.stage(change, |_| response).with_details(call.details(None)))
 }
 
 pub(super) fn update(
@@ -147,9 +145,9 @@ impl Proposal<'_, '_> {
         let (path, text) = changed(self.shelf, self.cx, self.id, &self.content, &members)?;
         let summary = self.reason.as_deref().and_then(|reason| reason.lines().next());
         let summary = format!("update {}: {}", self.id, summary.unwrap_or("no reason given"));
-        let change = Change::one(path.clone(), Content::Write(text.into()), "update", summary);
-        let at = Moment::new(self.cx).instant(self.shelf.library(), &path)?;
-        self.staged(change, at, next, UpdateStatus::Updated)
+        let change = Change::one(path, Content::Write(text.into()), "update", summary);
+        let call = Moment::new(self.cx);
+        self.staged(change, &call, next, UpdateStatus::Updated)
     }
 
     /// Makes the change a proposal.
@@ -161,15 +159,14 @@ impl Proposal<'_, '_> {
     ) -> Result<Staged<UpdateNoteResponse>, ToolError> {
         let call = Moment::new(self.cx);
         let review_id = call.id("review");
-        let at = call.instant(self.shelf.library(), &review::path_of(review_id))?;
         let review = Review {
             base: Some(base),
             metadata: self.metadata.clone(),
             reason: self.reason.clone(),
             content: self.content.clone(),
-            ..Review::new(review_id, author, (self.id, next), at)
+            ..Review::new(review_id, author, (self.id, next), call.at)
         };
-        self.waiting(&review, "propose", at)
+        self.waiting(&review, "propose", &call)
     }
 
     /// Replaces the content of an open proposal.
@@ -183,8 +180,9 @@ impl Proposal<'_, '_> {
         if self.version != review.proposed_version {
             return Err(version_conflict(review.proposed_version, self.version));
         }
-        let at = Moment::new(self.cx).instant(self.shelf.library(), &review.path())?;
-        let event = Event { on: "revise", tool: Some(tool::UPDATE_NOTE), given: &Map::new(), holds: &[], at };
+        let call = Moment::new(self.cx);
+        let (tool, given) = (Some(tool::UPDATE_NOTE), &Map::new());
+        let event = Event { on: "revise", tool, given, holds: &[], at: call.at };
         review.step(&event, author)?;
         // The id of a proposed new note can't belong to another note by now; a proposed change of a removed note would create a new one.
         if review.base.is_some() && base.is_none() {
@@ -201,14 +199,14 @@ impl Proposal<'_, '_> {
         }
         review.reason = self.reason.clone().or(review.reason);
         review.content.clone_from(&self.content);
-        self.waiting(&review, "revise", at)
+        self.waiting(&review, "revise", &call)
     }
 
     fn waiting(
         self,
         review: &Review,
         operation: &'static str,
-        at: DateTime<Utc>,
+        call: &Moment,
     ) -> Result<Staged<UpdateNoteResponse>, ToolError> {
         if review.base.is_some() {
             // A change that could not be published is refused now.
@@ -223,13 +221,13 @@ impl Proposal<'_, '_> {
             operation,
             format!("{operation} a change of {}", self.id),
         );
-        self.staged(change, at, review.proposed_version, UpdateStatus::PendingReview)
+        self.staged(change, call, review.proposed_version, UpdateStatus::PendingReview)
     }
 
     fn staged(
         self,
         change: Change,
-        at: DateTime<Utc>,
+        call: &Moment,
         next: u64,
         status: UpdateStatus,
     ) -> Result<Staged<UpdateNoteResponse>, ToolError> {
@@ -238,9 +236,9 @@ impl Proposal<'_, '_> {
             new_version: Some(number(next)),
             previous_version: Some(number(self.version)),
             status: Some(status),
-            updated_at: Some(moment(at.trunc_subsecs(0))),
+            updated_at: Some(moment(call.at.trunc_subsecs(0))),
         };
-        let mut details = Moment::new(self.cx).details(at);
+        let mut details = call.details(named_note::path(self.shelf, self.cx, self.id)?);
         if let Some(reason) = self.reason {
             details.insert(REASON.into(), reason.into());
         }
@@ -272,17 +270,17 @@ pub(super) fn link(
     shelf.follow_for(&[source, to])?;
     let named = NamedNote::read(shelf, cx, source)?;
     let mut members = named.identity();
-    let NamedNote { entry, text, note } = named;
-    if shelf.cached_note(to)?.is_none() {
+    let NamedNote { entry, path, text, note } = named;
+    if cx.first_call().is_none() && shelf.cached_note(to)?.is_none() {
         return Err(not_found(to));
     }
     let relation = word(&request.relation_type);
     let is_same = |link: &&Link| link.to == to && link.relation == relation;
     let call = Moment::new(cx);
-    let time = call.time(shelf.library(), &entry.path)?;
+    let time = call.at.trunc_subsecs(0);
     let known = note.metadata.links.iter().find(is_same);
     let by = Some(author.name.to_string());
-    let current = versions::current(shelf, cx, &entry.path)?;
+    let current = versions::current(shelf, cx, &path)?;
     if current > note.metadata.version.unwrap_or(1) {
         // A version edited by a person keeps its own number.
         members.push(("version", Some(json!(current))));
@@ -315,11 +313,11 @@ pub(super) fn link(
         source_note_id: Some(source.to_string()),
         target_note_id: Some(to.to_string()),
         relation_type: Some(relation.clone()),
-        created_at: Some(moment(link.created_at.unwrap_or(entry.created_at))),
+        created_at: link.created_at.or(entry.map(|entry| entry.created_at)).map(moment),
     };
     let summary = format!("link {source} {relation} {to}");
-    let change = Change::one(entry.path, Content::Write(text.into()), "link", summary);
-    Ok(cx.stage(change, |_| response).with_details(call.details(time)))
+    let change = Change::one(path.clone(), Content::Write(text.into()), "link", summary);
+    Ok(cx.stage(change, |_| response).with_details(call.details(Some(path))))
 }
 
 fn agent(author: &KnownCaller) -> Option<Agent> {

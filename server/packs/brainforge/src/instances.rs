@@ -26,6 +26,7 @@ use uuid::Uuid;
 use super::{
     fields::{self, Fields, Proposed},
     moments::Moment,
+    named_note,
     requested::Requested,
     review::{self, Base, Decision, Review},
     shelf::Shelf,
@@ -456,23 +457,18 @@ fn follow(shelf: &Shelf, kept: &Kept) -> Result<(), Failure> {
 }
 
 /// Starts an instance of a workflow that requests start.
-pub(super) fn start(
-    shelf: &Shelf,
-    cx: &WriteCx<'_>,
-    request: &StartWorkflow,
-) -> Result<Staged<StartedInstance>, ToolError> {
+pub(super) fn start(cx: &WriteCx<'_>, request: &StartWorkflow) -> Result<Staged<StartedInstance>, ToolError> {
     let (workflow, parameters) = request.admit(&CONTRACT)?;
     let call = Moment::new(cx);
     let id = call.id("instance");
     let path = review::path_of(id);
-    let time = call.instant(shelf.library(), &path)?;
-    let instance = Instance::start(workflow, caller(cx)?, time);
+    let instance = Instance::start(workflow, caller(cx)?, call.at);
     let requested = Requested::new(id, workflow, instance, parameters)?;
     let response = StartedInstance::new(workflow, id.to_string(), &requested.instance);
     let content = Content::Write(requested.to_text()?.into());
     let change = Change::one(path, content, "start", format!("start {} {id}", workflow.id));
     let mut details = details(id, START);
-    details.extend(call.details(time));
+    details.extend(call.details(None));
     Ok(cx.stage(change, |_| response).with_details(details))
 }
 
@@ -492,7 +488,7 @@ pub(super) fn complete(
     let (kept, _) = find(cx, &request.instance_id)?;
     request.check(kept.workflow(), kept.instance())?;
     let (call, id) = (Moment::new(cx), kept.id());
-    let time = call.instant(shelf.library(), &review::path_of(id))?;
+    let mut note = None;
     let (change, next, mut details) = match &kept {
         Kept::Review(_) => {
             let data = Value::Object(request.data.clone().unwrap_or_default());
@@ -501,16 +497,22 @@ pub(super) fn complete(
             if let Some(Precondition::Has(id)) = &cx.call().if_base {
                 shown.revision.get_or_insert_with(|| id.to_string());
             }
-            let decision =
-                Decision { id, on: request.decision.clone(), notes: request.notes.clone(), at: time, shown };
+            let decision = Decision {
+                id,
+                on: request.decision.clone(),
+                notes: request.notes.clone(),
+                at: call.at,
+                shown,
+            };
             let review::Decided { change, review, .. } = review::decide(shelf, cx, &decision)?;
             let details = decision.details(&review);
+            note = named_note::path(shelf, cx, review.note_id)?;
             (change, Kept::Review(Arc::new(review)), details)
         }
         Kept::Requested(requested) => {
             let mut requested = (**requested).clone();
             let event =
-                Event { on: &request.decision, tool: None, given: &request.given(), holds: &[], at: time };
+                Event { on: &request.decision, tool: None, given: &request.given(), holds: &[], at: call.at };
             let next = workflow::step(kept.workflow(), &requested.instance, &event, caller(cx)?);
             requested.instance = next.map_err(Failure::from)?;
             requested.keep(&request.task_id, request.notes.as_deref(), request.data.as_ref())?;
@@ -520,7 +522,7 @@ pub(super) fn complete(
             (change, Kept::Requested(Arc::new(requested)), details(id, &request.decision))
         }
     };
-    details.extend(call.details(time));
+    details.extend(call.details(note));
     let view = next.view(shelf, cx, Detail::Whole)?;
     let mut view = with_commits(view.ok_or_else(|| not_found(&request.instance_id))?, cx, id)?;
     let staged = cx.stage(change, move |receipt| {

@@ -119,7 +119,7 @@ struct Forge {
 /// one: a tool's or workflow's request, a resource's variables, or the value that a completion continues.
 macro_rules! methods {
     ($context:ident -> $outcome:ident:
-        $($name:ident($($type:ty)?) -> $response:ty = |$forge:ident, $cx:tt $(, $given:tt)?| $answer:expr;)*
+        $($name:ident($($type:ty)?) -> $response:ty = |$forge:tt, $cx:tt $(, $given:tt)?| $answer:expr;)*
     ) => {$(
         async fn $name(&self, $cx: &$context<'_> $(, $given: $type)?) -> $outcome<$response> {
             let $forge = self;
@@ -179,13 +179,13 @@ impl BrainForge for Forge {
 
     methods! { WriteCx -> Change:
         create_note(CreateNoteRequest) -> CreateNoteResponse =
-            |forge, cx, request| changes::create(&forge.shelf, cx, request);
+            |_, cx, request| changes::create(cx, request);
         update_note(UpdateNoteRequest) -> UpdateNoteResponse =
             |forge, cx, request| changes::update(&forge.shelf, cx, request);
         create_link(CreateLinkRequest) -> CreateLinkResponse =
             |forge, cx, request| changes::link(&forge.shelf, cx, request);
         start_workflow(StartWorkflow) -> StartedInstance =
-            |forge, cx, request| instances::start(&forge.shelf, cx, &request);
+            |_, cx, request| instances::start(cx, &request);
         complete_task(CompleteTask) -> InstanceView =
             |forge, cx, request| instances::complete(&forge.shelf, cx, &request);
     }

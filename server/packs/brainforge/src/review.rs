@@ -294,14 +294,14 @@ pub(super) fn of_note(shelf: &Shelf, cx: &ReadCx<'_>, note_id: Uuid) -> Result<V
 
 /// Returns the current base of a note; `None` if the note does not exist. The catalogue has followed it in this call.
 pub(super) fn current(shelf: &Shelf, cx: &ReadCx<'_>, note_id: Uuid) -> Result<Option<Base>, Failure> {
-    let Some(entry) = shelf.cached_note(note_id)? else {
+    let Some(path) = named_note::path(shelf, cx, note_id)? else {
         return Ok(None);
     };
-    let Some(document) = cx.read(&entry.path)? else {
+    let Some(document) = cx.read(&path)? else {
         return Ok(None);
     };
-    let version = versions::current(shelf, cx, &entry.path)?;
-    Ok(Some(Base::new(version, &Note::parse(&entry.path, &document.bytes))))
+    let version = versions::current(shelf, cx, &path)?;
+    Ok(Some(Base::new(version, &Note::parse(&path, &document.bytes))))
 }
 
 /// A decision on a proposal.
@@ -421,8 +421,8 @@ pub(super) fn decide(shelf: &Shelf, cx: &ReadCx<'_>, decision: &Decision) -> Res
 
 /// Returns the content id of a note's file; `None` if there is none. The catalogue has followed it in this call.
 pub(super) fn note_id(shelf: &Shelf, cx: &ReadCx<'_>, id: Uuid) -> Result<Option<String>, Failure> {
-    let entry = shelf.cached_note(id)?;
-    let document = entry.map(|entry| cx.read(&entry.path)).transpose()?.flatten();
+    let path = named_note::path(shelf, cx, id)?;
+    let document = path.map(|path| cx.read(&path)).transpose()?.flatten();
     Ok(document.map(|document| document.id.to_string()))
 }
 

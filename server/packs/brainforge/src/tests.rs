@@ -22,7 +22,8 @@ use tabellion_library::{Library, Options};
 use tabellion_markdown::FrontMatter;
 use tabellion_runtime::{
     Agent, Answer, CallContext, Contract, IdempotencyKey, Identity, KnownCaller, Rejection, context::GATES,
-    meta::REVIEW, spec::ScopeWord,
+    meta::REVIEW,
+    spec::{RestOperation, ScopeWord},
 };
 use tempfile::TempDir;
 
@@ -558,23 +559,49 @@ fn a_repeated_call_is_answered_as_the_first() {
     };
     let note = bench.call_in(&keyed(By::Owner, "a"), tool::CREATE_NOTE, created("first")).unwrap();
     let id = note["note_id"].as_str().unwrap();
+    let target = bench.note(By::Owner, "target");
+    let link =
+        json!({ "source_note_id": id, "target_note_id": target["note_id"], "relation_type": "cites" });
+    let answer = |by: By, key: &str, tool: &str, request: &Value| {
+        let Answer { response, meta } =
+            run(bench.contract.call(&keyed(by, key), tool, request.clone())).unwrap();
+        (response, [REVIEW, GATES].map(|key| meta.get(key).cloned()))
+    };
+    let mut calls = vec![];
     for (by, key, tool, request) in [
         (By::Owner, "a", tool::CREATE_NOTE, created("first")),
+        (AGENT, "link", tool::CREATE_LINK, link),
         (AGENT, "b", tool::CREATE_NOTE, created("second")),
         (By::Owner, "c", tool::UPDATE_NOTE, updated(id, 1, "third")),
         (AGENT, "d", tool::UPDATE_NOTE, updated(id, 2, "fourth")),
         (AGENT, "e", tool::UPDATE_NOTE, updated(id, 3, "fifth")),
     ] {
-        let answer = || {
-            let Answer { response, meta } =
-                run(bench.contract.call(&keyed(by, key), tool, request.clone())).unwrap();
-            (response, [REVIEW, GATES].map(|key| meta.get(key).cloned()))
-        };
-        let first = answer();
+        let first = answer(by, key, tool, &request);
         let files = bench.files();
         std::thread::sleep(std::time::Duration::from_millis(1100));
-        let again = answer();
-        assert_eq!((first, files), (again, bench.files()), "{tool} {key}");
+        let again = answer(by, key, tool, &request);
+        assert_eq!((&first, files), (&again, bench.files()), "{tool} {key}");
+        calls.push((by, key, tool, request, first));
+    }
+    let (_, [review, _]) = &calls.last().unwrap().4;
+    let review = review.as_ref().unwrap();
+    let data = json!({ "revision": review["revision"] });
+    let decision = json!({ "instance_id": review["id"], "task_id": "human_review", "decision": "approve", "data": data });
+    let complete = workflows::name(RestOperation::TaskComplete);
+    let decided = answer(By::Reviewer, "g", complete, &decision);
+    calls.push((By::Reviewer, "g", complete, decision, decided));
+
+    let [note, target] = [id, target["note_id"].as_str().unwrap()].map(|id| bench.path(id));
+    let moved = bench.folder.path().join("archive.md");
+    for (after, change) in [
+        ("the note was moved", &(|| fs::rename(&note, &moved).unwrap()) as &dyn Fn()),
+        ("the link's target was deleted", &|| fs::remove_file(&target).unwrap()),
+        ("the note was deleted", &|| fs::remove_file(&moved).unwrap()),
+    ] {
+        change();
+        for (by, key, tool, request, first) in &calls {
+            assert_eq!(answer(*by, key, tool, request), *first, "{tool} {key} after {after}");
+        }
     }
     // Another caller's call with the same key is another call.
     let [own, other] = [AGENT, By::Owner]

@@ -19,7 +19,7 @@ const CALLERS: [By; 5] = [By::Owner, By::Reviewer, By::Reader, AGENT, OTHER];
 const STEPS: [&str; 5] =
     ["topic_analysis", "source_discovery", "content_analysis", "synthesis", "report_generation"];
 
-fn name(is: RestOperation) -> &'static str {
+pub(super) fn name(is: RestOperation) -> &'static str {
     CONTRACT.call_of(is).unwrap().name
 }
 
