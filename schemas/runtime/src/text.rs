@@ -15,6 +15,12 @@ pub fn is_invisible(c: char) -> bool {
         | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 
+/// Returns true if nothing of `text` is seen: it has only blanks, controls, invisible characters, and signs with an empty form.
+pub fn is_blank(text: &str) -> bool {
+    let is_empty = |c| matches!(c, '\u{2800}' | '\u{13441}'..='\u{13442}');
+    text.chars().all(|c| c.is_whitespace() || c.is_control() || is_invisible(c) || is_empty(c))
+}
+
 /// Returns true if `text` has a letter or digit that readers see. The fillers of Hangul are letters without a form.
 pub fn is_legible(text: &str) -> bool {
     text.chars().any(|c| c.is_alphanumeric() && !is_invisible(c) && !is_combining_mark(c))

@@ -13,6 +13,7 @@ use crate::{
     failure::{Failure, FailureKind},
     identity::{Identity, PersonNames},
     spec::{AUTHOR, Outcome, TransitionSpec, Unless, WorkflowSpec},
+    text::is_blank,
 };
 
 /// Name of the event that starts an instance, in its history.
@@ -290,7 +291,7 @@ pub fn transition(
     }
     let is_given = |member: &&str| match event.given.get(*member) {
         None | Some(Value::Null) => false,
-        Some(Value::String(text)) => !text.trim().is_empty(),
+        Some(Value::String(text)) => !is_blank(text),
         Some(_) => true,
     };
     let missing: Vec<_> = transition.needs.iter().copied().filter(|member| !is_given(member)).collect();

@@ -2,10 +2,10 @@
 
 use serde_json::{Map, Value};
 use tabellion_contracts::brainforge::{ToolError, WORKFLOW_AGENT_NOTE_REVIEW};
-use tabellion_notes::{KEPT_KEYS, is_tag};
+use tabellion_notes::KEPT_KEYS;
 use tabellion_runtime::{KnownCaller, spec::CallerKind, text};
 
-use super::values::invalid;
+use super::values::{invalid, is_tag};
 
 /// Maximum bytes of a note's content.
 const MAX_CONTENT_BYTES: usize = 1 << 20;
@@ -73,9 +73,12 @@ pub(super) fn check_metadata(metadata: &Map<String, Value>) -> Result<(), ToolEr
     for (key, max) in [("title", MAX_TITLE_CHARS), ("source", MAX_SOURCE_CHARS)] {
         match metadata.get(key) {
             None | Some(Value::Null) => {}
-            Some(Value::String(text)) if text.chars().count() <= max => {}
+            Some(Value::String(value))
+                if value.chars().count() <= max && (value.trim().is_empty() || !text::is_blank(value)) => {}
             Some(_) => {
-                let message = format!("`metadata.{key}` is a text of at most {max} characters");
+                let message = format!(
+                    "`metadata.{key}` is a text of at most {max} characters, one of which is visible"
+                );
                 return Err(invalid("metadata", message).with("key", key));
             }
         }

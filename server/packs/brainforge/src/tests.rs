@@ -21,9 +21,12 @@ use tabellion_contracts::brainforge::{CONTRACT, Service, tool};
 use tabellion_library::{Library, Options};
 use tabellion_markdown::FrontMatter;
 use tabellion_runtime::{
-    Agent, Answer, CallContext, Contract, IdempotencyKey, Identity, KnownCaller, Rejection, context::GATES,
+    Agent, Answer, CallContext, Contract, IdempotencyKey, Identity, KnownCaller, Rejection,
+    context::GATES,
     meta::REVIEW,
+    schema,
     spec::{RestOperation, ScopeWord},
+    text,
 };
 use tempfile::TempDir;
 
@@ -320,6 +323,14 @@ fn what_is_wrong_is_refused_with_a_reason_and_changes_nothing() {
         (Owner, SEMANTIC_SEARCH, json!({ "query": "word", "filters": { "tags": ["#"] } }), "filter"),
         (Owner, EXPORT_LIBRARY, json!({ "filters": { "tags": [" "] } }), "filter"),
         (Owner, UPDATE_NOTE, with(updated(&note, 1, "x"), "metadata", json!({ "tags": ["#"] })), "metadata"),
+        (Owner, CREATE_NOTE, with(created("x"), "metadata", json!({ "tags": ["#\u{200b}"] })), "metadata"),
+        (
+            Owner,
+            CREATE_NOTE,
+            with(created("x"), "metadata", json!({ "title": "\u{2800}\u{ad}" })),
+            "metadata",
+        ),
+        (Owner, SEMANTIC_SEARCH, json!({ "query": "word", "filters": { "tags": ["\u{200b}"] } }), "filter"),
         (AGENT, CREATE_LINK, with_metadata(json!({ "text": "x".repeat(1 << 10) })), "too_large"),
         (AGENT, CREATE_LINK, with_metadata(json!({ "pages": [1] })), "metadata"),
     ] {
@@ -550,6 +561,46 @@ fn versions_are_gits_history_and_a_hand_edit_is_one() {
     assert_eq!(links["in"][0]["link_id"], first["link_id"]);
 }
 
+/// A person who reads sees none of these characters, and a rule that asks for a text is not met by them.
+#[test]
+fn the_patterns_of_the_contract_and_the_server_agree_on_characters_that_are_not_seen() {
+    let text = include_str!("../../../../schemas/brainforge/contract.json");
+    let parameters = CONTRACT.workflow("research_workflow").unwrap().parameters.unwrap().wire();
+    let pattern = &parameters["properties"]["topic"]["pattern"];
+    let seen = schema::compile(&json!({ "pattern": pattern })).unwrap();
+    for c in '\0'..=char::MAX {
+        let text = c.to_string();
+        assert_eq!(seen.is_valid(&json!(text)), !text::is_blank(&text), "{}", c.escape_unicode());
+    }
+    let class = pattern.to_string();
+    let class = class.trim_matches('"').trim_start_matches("[^").trim_end_matches(']');
+    assert_eq!(text.matches(class).count(), 8);
+    assert_eq!(text.matches("\\\\S").count(), 0);
+}
+
+#[test]
+fn texts_of_all_scripts_say_something() {
+    let bench = Bench::new();
+    for text in [
+        "👩\u{200d}👩\u{200d}👧 ❤\u{fe0f} 🏳\u{fe0f}\u{200d}🌈 👍🏽 🎉 🚀 🐍 🦀 📚 🔒",
+        "الأقفال تُحفظ ما دام التغيير",
+        "می\u{200c}خواهم قفل را نگه دارم",
+        "잠금은 변경이 걸리는 동안 유지된다",
+        "Donau\u{ad}dampf\u{ad}schiff",
+        "⠓⠑⠇⠇⠕⠀⠺⠕⠗⠇⠙",
+    ] {
+        let request = json!({ "content": text, "ai_justification": text, "metadata": { "title": text, "tags": [text.replace(' ', "")] } });
+        let note = bench.call(AGENT, tool::CREATE_NOTE, request)["note_id"].clone();
+        let request = json!({ "note_id": note, "content": text, "change_reason": text, "version": 1 });
+        bench.call(AGENT, tool::UPDATE_NOTE, request);
+        let topic = json!({ "workflow_id": "research_workflow", "parameters": { "topic": text } });
+        bench.call(AGENT, workflows::name(RestOperation::WorkflowStart), topic);
+        // Emoji and Braille are no words.
+        let query = json!({ "query": format!("{text} x") });
+        bench.call(AGENT, tool::SEMANTIC_SEARCH, query);
+    }
+}
+
 #[test]
 fn a_repeated_call_is_answered_as_the_first() {
     let bench = Bench::new();
@@ -560,8 +611,7 @@ fn a_repeated_call_is_answered_as_the_first() {
     let note = bench.call_in(&keyed(By::Owner, "a"), tool::CREATE_NOTE, created("first")).unwrap();
     let id = note["note_id"].as_str().unwrap();
     let target = bench.note(By::Owner, "target");
-    let link =
-        json!({ "source_note_id": id, "target_note_id": target["note_id"], "relation_type": "cites" });
+    let link = json!({ "source_note_id": id, "target_note_id": target["note_id"], "relation_type": "cites" });
     let answer = |by: By, key: &str, tool: &str, request: &Value| {
         let Answer { response, meta } =
             run(bench.contract.call(&keyed(by, key), tool, request.clone())).unwrap();

@@ -3,8 +3,8 @@
 use chrono::{DateTime, FixedOffset, Utc};
 use serde_json::Value;
 use tabellion_contracts::brainforge::ToolError;
-use tabellion_notes::{NoteError, is_tag};
-use tabellion_runtime::{Failure, FailureKind, KnownCaller, ReadCx};
+use tabellion_notes::NoteError;
+use tabellion_runtime::{Failure, FailureKind, KnownCaller, ReadCx, text::is_blank};
 use uuid::Uuid;
 
 /// `_meta` key of an answer with a note: the problems in its file.
@@ -44,6 +44,11 @@ pub(super) fn number(version: u64) -> i64 {
 /// Returns the refusal of a request, with its reason for programs.
 pub(super) fn invalid(reason: &str, message: impl Into<String>) -> ToolError {
     ToolError::mcp_invalid_input(message).with("reason", reason)
+}
+
+/// Returns true if a text names a tag, and can be seen.
+pub(super) fn is_tag(tag: &str) -> bool {
+    tabellion_notes::is_tag(tag) && !is_blank(tag.trim_matches(['#', '/']))
 }
 
 /// Checks the tags that a filter names. `argument` is its name in the request.
