@@ -115,19 +115,21 @@ impl Source for Garden {
     }
 
     fn proposal(&self, _: &Person, id: &str) -> Result<Proposal, Problem> {
-        if id != "7a76" {
+        let is_sent_back = id == "sent-back";
+        if id != "7a76" && !is_sent_back {
             return Err(Problem::NotFound("There is no such proposal.".into()));
         }
         let part = |old, new| Part { old, new, front_matter: false };
+        let state = if is_sent_back { "needs_revision" } else { "human_review" };
         Ok(Proposal {
-            row: row(),
+            row: ProposalRow { id: id.into(), state: state.into(), ..row() },
             revision: "9c41e07d2b".into(),
             over: Some("a37be08c11".into()),
             shown: "1".into(),
             earlier: None,
             note_id: "4be1".into(),
             version: 8,
-            open: true,
+            open: !is_sent_back,
             before: Some(OLD.into()),
             after: Some(NEW.into()),
             parts: vec![part(2..3, 2..3), part(5..5, 5..7)],
@@ -303,6 +305,21 @@ async fn forms_of_others_are_refused() {
         assert_eq!(got.status, expected, "{origin:?} {body}");
         let made = garden.decisions.lock().len();
         assert_eq!(made, usize::from(expected == StatusCode::SEE_OTHER), "{origin:?} {body}");
+    }
+}
+
+/// Its agent may never return.
+#[tokio::test]
+async fn a_proposal_that_was_sent_back_can_only_be_rejected() {
+    let mut browser = Browser::signed_in(&Arc::new(Garden::default()));
+    for (id, decisions) in
+        [("7a76", &["approve", "needs_revision", "reject"][..]), ("sent-back", &["reject"])]
+    {
+        let got = browser.send(Method::GET, &format!("/page/review/{id}"), &[], "").await;
+        for on in ["approve", "needs_revision", "reject"] {
+            let button = format!("name=\"decision\" value=\"{on}\"");
+            assert_eq!(got.text.contains(&button), decisions.contains(&on), "{id} {on}");
+        }
     }
 }
 

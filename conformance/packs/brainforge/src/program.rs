@@ -172,8 +172,12 @@ impl Model<'_, '_, '_> {
         let Some(waiting) = note.waiting.clone() else {
             return Ok(());
         };
-        let is_stale = decision == Decision::Approve && waiting.base != note.version();
-        let may = !waiting.is_sent_back && !is_stale;
+        let may = match decision {
+            Decision::Approve => !waiting.is_sent_back && waiting.base == note.version(),
+            // The author of one that was sent back may never return.
+            Decision::Reject => true,
+            Decision::Revise => !waiting.is_sent_back,
+        };
         let outcome = self.shelf.decide(decision, &waiting.instance)?;
         ensure(outcome.is_ok() == may, || {
             let is = if may { "may" } else { "must not" };

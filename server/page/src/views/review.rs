@@ -285,6 +285,9 @@ fn preview(cx: &Cx<'_>, decision: &Decision) -> Result<Answer, Problem> {
     ))
 }
 
+/// State of a proposal that was sent back.
+const WITH_AGENT: &str = "needs_revision";
+
 /// Display form of a proposal.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
@@ -303,6 +306,7 @@ fn shown(cx: &Cx<'_>, proposal: &Proposal, problem: Option<&Problem>) -> Markup 
     let earlier = proposal.earlier.as_deref().filter(|_| cx.query.get("against") == Some("seen"));
     let moved = matches!(problem, Some(Problem::Moved(_)));
     let may_decide = proposal.open && cx.may.decide;
+    let may_end = cx.may.decide && proposal.row.state == WITH_AGENT;
     let row = &proposal.row;
     let links = |target: &str| notes::linked(cx, row.path.as_deref().unwrap_or_default(), target);
     let tab = |query: &str, name: &str, is_this: bool| {
@@ -353,6 +357,7 @@ fn shown(cx: &Cx<'_>, proposal: &Proposal, problem: Option<&Problem>) -> Markup 
             }
             aside aria-label="Decision and facts" {
                 @if may_decide { (decision(cx, proposal)) }
+                @else if may_end { (ending(proposal)) }
                 @else if proposal.open { section.card { h2 { "Waits for a reviewer" } p.quiet { "Your key may read; it may not decide." } } }
                 @if !may_decide { (typed(cx)) }
                 @if let Some(notes) = &proposal.notes { section.card { h2 { "A reviewer wrote" } pre.sheet { (visible(notes)) } } }
@@ -392,7 +397,7 @@ fn tags_of_shown(row: &ProposalRow) -> Markup {
 fn state(state: &str) -> &str {
     match state {
         "human_review" => "waits for a review",
-        "needs_revision" => "with its agent",
+        WITH_AGENT => "with its agent",
         other => other,
     }
 }
@@ -549,6 +554,19 @@ fn below(cx: &Cx<'_>, proposal: &Proposal, side: char, line: usize, may_decide: 
             }
         }
     })
+}
+
+/// Returns the form that ends a proposal that was sent back, for an agent that never returns.
+fn ending(proposal: &Proposal) -> Markup {
+    html! {
+        section.card.decide aria-labelledby="decide-title" {
+            h2 id="decide-title" { "With its agent" }
+            p.quiet { "It was sent back, and waits until its agent revises it. If that never happens, reject it: other agents can then change the note." }
+            label for="word" { "A word to " (visible(&proposal.row.author)) }
+            textarea id="word" name="notes" form="decision" rows="3" {}
+            div class="do" { button.danger id="reject" form="decision" name="decision" value="reject" { "Reject" } }
+        }
+    }
 }
 
 fn decision(cx: &Cx<'_>, proposal: &Proposal) -> Markup {

@@ -111,6 +111,7 @@ fn who_may_decide_on_a_proposal_depends_on_its_state() {
         ("human_review", "revise", ["decision", "decision", "role", "decision", "not_found"]),
         ("human_review", "sleep_on_it", ["decision", "decision", "role", "decision", "not_found"]),
         ("needs_revision", "approve", ["not_ready", "not_ready", "role", "not_ready", "not_found"]),
+        ("needs_revision", "reject", ["role", "rejected", "role", "role", "not_found"]),
         ("needs_revision", "withdraw", ["role", "role", "role", "withdrawn", "not_found"]),
         ("approved", "approve", ["not_ready", "not_ready", "role", "not_ready", "not_found"]),
         ("approved", "withdraw", ["not_ready", "not_ready", "role", "not_ready", "not_found"]),
