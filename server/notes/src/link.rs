@@ -20,8 +20,10 @@ pub struct Link {
     pub relation: String,
     /// Time of its creation.
     pub created_at: Option<DateTime<Utc>>,
-    /// Its maker.
+    /// The name of its maker, for people.
     pub by: Option<String>,
+    /// Id of its maker, which programs compare.
+    pub by_id: Option<Uuid>,
     /// All other data about it.
     pub metadata: Map<String, Value>,
 }
@@ -46,6 +48,7 @@ impl Link {
             relation: get("relation").ok_or(EXPECTED)?,
             created_at: get("created_at").and_then(|text| parse_time(&text)),
             by: get("by"),
+            by_id: uuid("by_id"),
             metadata: members.get("metadata").and_then(Value::as_object).cloned().unwrap_or_default(),
         })
     }
@@ -63,6 +66,9 @@ impl Link {
         }
         if let Some(by) = &self.by {
             members.insert("by".into(), json!(by));
+        }
+        if let Some(id) = self.by_id {
+            members.insert("by_id".into(), json!(id.to_string()));
         }
         if !self.metadata.is_empty() {
             members.insert("metadata".into(), json!(self.metadata));

@@ -83,7 +83,7 @@ pub fn put_link(text: &str, link: &Link) -> Result<String, NoteError> {
     let value = link.to_value();
     match links.iter_mut().find(is_same) {
         Some(Value::Object(known)) => {
-            for key in ["by", "metadata"] {
+            for key in ["by", "by_id", "metadata"] {
                 match value.get(key) {
                     Some(value) => known.insert(key.into(), value.clone()),
                     None => known.shift_remove(key),

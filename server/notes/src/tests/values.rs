@@ -32,8 +32,17 @@ fn others() -> impl Strategy<Value = Map<String, Value>> {
 pub(crate) fn link() -> impl Strategy<Value = Link> {
     let time =
         option::of((0..4_000_000_000_i64).prop_map(|seconds| DateTime::from_timestamp(seconds, 0).unwrap()));
-    (option::of(uuid()), uuid(), words(), time, option::of(words()), others()).prop_map(
-        |(id, to, relation, created_at, by, metadata)| Link { id, to, relation, created_at, by, metadata },
+    let by = (option::of(words()), option::of(uuid()));
+    (option::of(uuid()), uuid(), words(), time, by, others()).prop_map(
+        |(id, to, relation, created_at, (by, by_id), metadata)| Link {
+            id,
+            to,
+            relation,
+            created_at,
+            by,
+            by_id,
+            metadata,
+        },
     )
 }
 

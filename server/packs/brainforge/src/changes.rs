@@ -17,7 +17,7 @@ use uuid::Uuid;
 
 use super::{
     draft,
-    moments::Moment,
+    moments::{Moment, digest},
     named_note::{self, NamedNote, changed},
     review::{self, Base, Review},
     shelf::Shelf,
@@ -279,7 +279,7 @@ pub(super) fn link(
     let call = Moment::new(cx);
     let time = call.at.trunc_subsecs(0);
     let known = note.metadata.links.iter().find(is_same);
-    let by = Some(author.name.to_string());
+    let (by, by_id) = (Some(author.name.to_string()), Some(digest(&author.identity.to_string())));
     let current = versions::current(shelf, cx, &path)?;
     if current > note.metadata.version.unwrap_or(1) {
         // A version edited by a person keeps its own number.
@@ -289,7 +289,7 @@ pub(super) fn link(
     let (link, text) = match known {
         Some(link) if given.as_ref().is_none_or(|given| *given == link.metadata) => (link.clone(), text),
         // Links of agents do not wait for a reviewer, so they change nothing of a person's.
-        Some(link) if author.kind != CallerKind::Human && link.by != by => {
+        Some(link) if author.kind != CallerKind::Human && link.by_id != by_id => {
             let message = "the link exists with other metadata, and is not yours: leave `metadata` out";
             return Err(invalid("immutable", message).with("link_id", link.id_from(source).to_string()));
         }
@@ -300,10 +300,12 @@ pub(super) fn link(
                 relation: relation.clone(),
                 created_at: Some(time),
                 by: None,
+                by_id: None,
                 metadata: Map::new(),
             };
             let new = Link { id: Some(new.id_from(source)), ..new };
-            let link = Link { by, metadata: given.unwrap_or_default(), ..known.cloned().unwrap_or(new) };
+            let link =
+                Link { by, by_id, metadata: given.unwrap_or_default(), ..known.cloned().unwrap_or(new) };
             let text = tabellion_notes::put_link(&text, &link).map_err(unchangeable)?;
             (link, text)
         }

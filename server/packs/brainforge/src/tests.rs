@@ -47,6 +47,8 @@ struct Bench {
 enum By {
     Owner,
     Agent(&'static str),
+    /// An agent of another person, with the names of the agent `helper`.
+    Namesake,
     Reviewer,
     Reader,
 }
@@ -60,12 +62,16 @@ impl By {
                 KnownCaller::human(auth, Identity::local("rita"), "rita", vec![ScopeWord::Review])
             }
             Self::Reader => KnownCaller::human(auth, Identity::local("bob"), "bob", vec![ScopeWord::Read]),
-            Self::Agent(name) => {
+            Self::Agent(_) | Self::Namesake => {
+                let (name, account) = match self {
+                    Self::Agent(name) => (name, "ada"),
+                    _ => ("helper", "another ada"),
+                };
                 let agent = Agent { name: Some(name.into()), version: Some("1".into()) };
                 KnownCaller::agent(
                     auth,
                     agent,
-                    Identity::local("ada"),
+                    Identity::local(account),
                     "ada",
                     vec![ScopeWord::Read, ScopeWord::Write],
                 )
@@ -429,6 +435,7 @@ fn metadata_of_a_link_are_those_that_were_given_last() {
         (AGENT, Some(&second), "changed", &second),
         (AGENT, Some(&second), "same", &second),
         (By::Agent("other"), Some(&first), "refused", &second),
+        (By::Namesake, Some(&first), "refused", &second),
         (By::Agent("other"), Some(&second), "same", &second),
         (By::Owner, None, "same", &second),
         (By::Owner, Some(&first), "changed", &first),
