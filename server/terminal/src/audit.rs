@@ -23,7 +23,7 @@ use tabellion_upkeep::{
     page::{self, FAINT, NAME, Output, Page, STRONG, TITLE, WARNING},
 };
 
-use super::{log::short, open};
+use super::{log::short, nearest_used, open};
 
 /// Lists executions, oldest first: the last `limit` that match `filter`.
 ///
@@ -200,7 +200,7 @@ fn of_execution(
 }
 
 fn open_recorded(folder: &Path, packs: Packs) -> Result<(Arc<Library>, Arc<Calls>), TerminalError> {
-    let library = open(folder)?;
+    let library = open(&nearest_used(folder, packs))?;
     if !calls::are_kept(&library) {
         return Err(TerminalError::new(format_args!("no calls are kept beside `{}`", folder.display()))
             .hint("they are where a contract with executions is served, such as `--contract brainforge`"));

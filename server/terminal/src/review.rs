@@ -17,7 +17,7 @@ use tabellion_upkeep::{
     page::{self, FAINT, NAME, Output, Page, STRONG, TITLE, WARNING},
 };
 
-use super::{log::short, open};
+use super::{log::short, nearest_used, open};
 
 /// Number of characters of an id that distinguish reviews.
 const SHORT_ID: usize = 8;
@@ -30,7 +30,7 @@ const REVIEWER: &str = "reviewer";
 /// If the library can't be opened or read, or standard output can't be written.
 pub fn list(folder: &Path, limit: usize, packs: Packs, output: Output) -> Result<(), TerminalError> {
     let reviewed = reviewed(packs)?;
-    let desk = (reviewed.desk)(open(folder)?, None);
+    let desk = (reviewed.desk)(open(&nearest_used(folder, packs))?, None);
     let part = review::Page { offset: 0, limit };
     let listed = serve::runtime()?.block_on(desk.list(&call(reviewed)?, &Filter::default(), part));
     let Listed { rows, total, .. } = listed.map_err(|error| refusal(&error))?;
@@ -61,7 +61,7 @@ pub fn list(folder: &Path, limit: usize, packs: Packs, output: Output) -> Result
 /// If no or several proposals match `id`, the library can't be opened or read, or standard output can't be written.
 pub fn show(folder: &Path, id: &str, packs: Packs, output: Output) -> Result<(), TerminalError> {
     let reviewed = reviewed(packs)?;
-    let (library, call) = (open(folder)?, call(reviewed)?);
+    let (library, call) = (open(&nearest_used(folder, packs))?, call(reviewed)?);
     let review = look(reviewed, &library, &call, id)?;
     // If the write fails, a decision has to name the revision.
     let _ = library.keep_aside(&shown(&call, &review.id), &review.revision);
@@ -107,7 +107,7 @@ pub fn show(folder: &Path, id: &str, packs: Packs, output: Output) -> Result<(),
 pub fn decide(folder: &Path, mut decide: Decide, packs: Packs, output: Output) -> Result<(), TerminalError> {
     let id = &decide.id.clone();
     let reviewed = reviewed(packs)?;
-    let (library, call) = (open(folder)?, call(reviewed)?);
+    let (library, call) = (open(&nearest_used(folder, packs))?, call(reviewed)?);
     let name = shown(&call, &look(reviewed, &library, &call, id)?.id);
     let last = library.kept_aside(&name);
     let calls = calls::open(&library, [&reviewed.contract])?;

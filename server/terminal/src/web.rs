@@ -3,14 +3,13 @@
 use std::{net::ToSocketAddrs as _, path::Path, sync::Arc, time::Duration};
 
 use tabellion_http::{self as http, Credentials, Guard, Limits, Site};
-use tabellion_library::Library;
 use tabellion_pack::Packs;
 use tabellion_page::{self as browser, BASE, data::Source as _};
 use tabellion_platform as platform;
 use tabellion_serve::{self as serve, calls, page};
 use tabellion_upkeep::{TerminalError, console::say};
 
-use super::open;
+use super::{has_reviews, nearest_used, open};
 
 /// Time without a request after which the page ends.
 const IDLE_TIME: Duration = Duration::from_secs(60 * 60);
@@ -21,6 +20,7 @@ const IDLE_TIME: Duration = Duration::from_secs(60 * 60);
 /// # Errors
 /// If the library can't be opened, or no port can be listened on.
 pub fn web(folder: &Path, proposal: Option<&str>, packs: Packs) -> Result<(), TerminalError> {
+    let folder = &*nearest_used(folder, packs);
     let library = open(folder)?;
     let runtime = serve::runtime()?;
     let specs: Vec<_> = packs.over_documents().collect();
@@ -73,11 +73,6 @@ async fn idle(page: &browser::Page) {
     while let Some(left) = IDLE_TIME.checked_sub(page.idle_for()) {
         tokio::time::sleep(left.max(Duration::from_secs(1))).await;
     }
-}
-
-/// Returns true if a library has, or had, pending proposals.
-fn has_reviews(library: &Library, folder: &Path, packs: Packs) -> bool {
-    calls::are_kept(library) || packs.reviews().any(|review| folder.join(review.folder).is_dir())
 }
 
 /// Returns a host name of this machine alone; the browser does not send its cookies to pages of other ports under other names.

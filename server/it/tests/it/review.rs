@@ -1,6 +1,9 @@
 //! The contract `brainforge`: reviewed at the terminal while it is served.
 
-use std::process::{Command, Stdio};
+use std::{
+    path::Path,
+    process::{Command, Stdio},
+};
 
 use serde_json::{Map, Value, json};
 use tabellion_conformance::Target;
@@ -25,8 +28,12 @@ fn review(library: &Library, arguments: &[&str]) -> (bool, String) {
 
 /// Serves the library to an agent.
 pub(crate) fn served(library: &Library) -> Target {
+    served_at(library.root())
+}
+
+fn served_at(folder: &Path) -> Target {
     let mut command = Command::new(TABELLION);
-    command.args(["serve", "--contract", CONTRACT.id, "--library"]).arg(library.root());
+    command.args(["serve", "--contract", CONTRACT.id, "--library"]).arg(folder);
     Server::start(&mut command).target
 }
 
@@ -148,6 +155,32 @@ fn an_approval_at_the_terminal_is_of_what_was_shown_last() {
     let left = std::fs::read_dir(library.root().join(".git/tabellion/aside"));
     assert_eq!(left.expect("a folder").count(), 0);
     assert!(exited(target).success());
+}
+
+/// As with git, a command in a folder of the library is about the library.
+#[test]
+fn proposals_are_found_from_a_folder_of_the_library() {
+    let library = Library::empty();
+    for folder in ["notes", "own/notes"] {
+        std::fs::create_dir_all(library.root().join(folder)).expect("a folder");
+    }
+    let mut target = served(&library);
+    let mut other = served_at(&library.root().join("own"));
+    for (target, title) in [(&mut target, "Above"), (&mut other, "Below")] {
+        let note =
+            json!({ "content": format!("# {title}\n\nIt waits for a person."), "ai_justification": "asked" });
+        call(target, tool::CREATE_NOTE, note);
+    }
+    for (folder, title) in [("", "Above"), ("notes", "Above"), ("own", "Below"), ("own/notes", "Below")] {
+        let mut command = Command::new(TABELLION);
+        command.args(["review", "list"]).current_dir(library.root().join(folder));
+        let (code, out, said) = ended(&mut command);
+        let others = ["Above", "Below"].into_iter().filter(|other| out.contains(other));
+        assert_eq!((code, others.collect::<Vec<_>>()), (Some(0), vec![title]), "{folder}: {out}{said}");
+    }
+    for server in [target, other] {
+        assert!(exited(server).success());
+    }
 }
 
 #[test]
