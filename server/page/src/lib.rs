@@ -82,7 +82,8 @@ impl Page {
     pub fn router(self: &Arc<Self>) -> Router {
         let page = self.clone();
         let answer = any(async move |request: Request| -> Response { page.answer(request).await });
-        Router::new().route(BASE, answer.clone()).route(&format!("{BASE}/{{*rest}}"), answer)
+        let root = Router::new().route(BASE, answer.clone()).route(&format!("{BASE}/"), answer.clone());
+        root.route(&format!("{BASE}/{{*rest}}"), answer)
     }
 
     /// Returns the time since the last request.

@@ -137,7 +137,9 @@ fn a_person_approves_in_part_and_takes_it_back() {
     let root = library.root().to_str().expect("text");
     let served = Served::start(&["review", "--library", root, "--web"]);
     let mut browser = Browser::new(&served);
-    assert_eq!(browser.send("GET", "/page/review", "").0, 303, "not signed in");
+    for path in ["/page/review", "/page", "/page/"] {
+        assert_eq!(browser.send("GET", path, "").0, 303, "not signed in: {path}");
+    }
     browser.follow_link();
     let (status, _, _) = Browser::new(&served).send("GET", served.link.as_deref().expect("a link"), "");
     assert_eq!(status, 410, "a link holds once");
