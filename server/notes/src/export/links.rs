@@ -12,9 +12,9 @@ use crate::{Entry, Note};
 /// The paths in the library and those in an export.
 pub(super) struct Links<'n> {
     names: &'n Names,
-    /// Notes by their path in the library, composed.
+    /// Notes by their path in the library, and by its composed form unless that is another note's.
     by_path: HashMap<String, Uuid>,
-    /// Paths in the library by the name without extension, in lower case.
+    /// Paths in the library by the name without extension, composed and in lower case.
     by_name: HashMap<String, Vec<String>>,
     is_any_moved: bool,
 }
@@ -28,9 +28,12 @@ impl<'n> Links<'n> {
             is_any_moved: entries.iter().any(|entry| names.path(entry.id) != entry.path),
         };
         for entry in entries {
-            let path = composed(&entry.path);
-            links.by_name.entry(leaf(stem(&path)).to_lowercase()).or_default().push(path.clone());
-            links.by_path.insert(path, entry.id);
+            let name = composed(leaf(stem(&entry.path))).to_lowercase();
+            links.by_name.entry(name).or_default().push(entry.path.clone());
+            links.by_path.insert(entry.path.clone(), entry.id);
+        }
+        for entry in entries {
+            links.by_path.entry(composed(&entry.path)).or_insert(entry.id);
         }
         links
     }
@@ -91,16 +94,16 @@ impl<'n> Links<'n> {
 
     /// Returns the new target of a wiki link; `None` if it stays.
     fn wiki(&self, entry: &Entry, link: &str) -> Option<String> {
-        let link = composed(link.trim());
+        let link = link.trim();
         let is_path = link.contains('/');
         let path = if link.starts_with("../") || link.starts_with("./") {
-            self.find_by_path(&join(folder(&entry.path), &link)?)
+            self.find_by_path(&join(folder(&entry.path), link)?)
         } else {
-            self.find_by_path(&link).or_else(|| self.find_by_name(&link))
+            self.find_by_path(link).or_else(|| self.find_by_name(link))
         }?;
         let id = self.by_path[path];
         let (old, new) = (stem(path), stem(self.names.path(id)));
-        let is_kept = if is_path { old == new } else { leaf(old) == leaf(new) };
+        let is_kept = composed(link) == link && if is_path { old == new } else { leaf(old) == leaf(new) };
         (!is_kept).then(|| if is_path { new.to_owned() } else { self.names.wiki_link(id).to_owned() })
     }
 
@@ -110,13 +113,14 @@ impl<'n> Links<'n> {
         if link.is_empty() || is_elsewhere {
             return None;
         }
-        let link = composed(&decoded(link));
+        let link = decoded(link);
         let new_folder = folder(self.names.path(entry.id));
         let old = join(folder(&entry.path), &link)?;
         // Obsidian's links may begin at the root.
         let found = self.find_by_path(&old).or_else(|| self.find_by_path(link.trim_start_matches('/')));
         let new = found.map_or(old.as_str(), |path| self.names.path(self.by_path[path]));
-        let is_kept = found.is_none_or(|path| path == new) && new_folder == folder(&entry.path);
+        let is_kept = found.is_none_or(|path| path == new && composed(&link) == link)
+            && new_folder == folder(&entry.path);
         (!is_kept)
             .then(|| if link.starts_with('/') { format!("/{new}") } else { relative_path(new_folder, new) })
     }
@@ -124,17 +128,19 @@ impl<'n> Links<'n> {
     /// Returns the path of a note, for a path with or without the extension.
     fn find_by_path(&self, path: &str) -> Option<&str> {
         let paths = [path.to_owned(), format!("{path}.md")];
-        let found = paths.iter().find_map(|path| self.by_path.get_key_value(path))?;
+        let known = |path: &String| self.by_path.get_key_value(path);
+        let found = paths.iter().find_map(|path| known(path).or_else(|| known(&composed(path))))?;
         Some(found.0)
     }
 
     /// Returns the path of the note that a wiki link names by the end of its path, in any case: the shortest, then the first.
     fn find_by_name(&self, link: &str) -> Option<&str> {
-        let link = link.to_lowercase();
+        let link = composed(link).to_lowercase();
         let link = link.strip_suffix(".md").unwrap_or(&link);
         let paths = self.by_name.get(leaf(link))?.iter();
-        let is_named =
-            |path: &&String| format!("/{}", stem(path).to_lowercase()).ends_with(&format!("/{link}"));
+        let is_named = |path: &&String| {
+            format!("/{}", composed(stem(path)).to_lowercase()).ends_with(&format!("/{link}"))
+        };
         paths.filter(is_named).min_by_key(|path| (path.len(), path.as_str())).map(String::as_str)
     }
 }

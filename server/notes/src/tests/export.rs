@@ -176,6 +176,36 @@ fn links_lead_to_files_with_other_names() {
 }
 
 #[test]
+fn names_that_differ_in_composition_alone_are_two_files() {
+    let [composed, decomposed] = ["Caf\u{e9}", "Cafe\u{301}"];
+    let text = |name: &str| format!("[[{name}]] [x]({name}.md)");
+    let folder = Folder::with_files(&[
+        (&*format!("{composed}.md"), "one"),
+        (&*format!("{decomposed}.md"), "two"),
+        ("U\u{308}ber.md", ""),
+        ("a.md", &text(composed)),
+        ("b.md", &text(decomposed)),
+        ("c.md", &text("U\u{308}ber")),
+        ("d.md", &text("\u{dc}ber")),
+    ]);
+    for format in [Format::Markdown, Format::Obsidian] {
+        exported(&folder, format, BOTH, Selection::default());
+        let files = zip(&folder);
+        for (name, expected) in [
+            ("Caf\u{e9}.md", "one"),
+            ("Caf\u{e9} (2).md", "two"),
+            ("a.md", "[[Caf\u{e9}]] [x](Caf\u{e9}.md)"),
+            ("b.md", "[[Caf\u{e9} (2)]] [x](Caf\u{e9}%20%282%29.md)"),
+            ("c.md", "[[\u{dc}ber]] [x](\u{dc}ber.md)"),
+            ("d.md", "[[\u{dc}ber]] [x](\u{dc}ber.md)"),
+        ] {
+            let found = String::from_utf8_lossy(&files[name]);
+            assert!(found.ends_with(expected), "{name}: {found}");
+        }
+    }
+}
+
+#[test]
 fn front_matter_of_a_vault_leads_where_it_led() {
     let plan = made(1, "Plan", "");
     let mentioned = made(4, "Mentioned", "");
