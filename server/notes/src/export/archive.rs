@@ -8,7 +8,7 @@ use super::{
     json,
     links::Links,
     names::Names,
-    plan::{ExportError, Plan},
+    plan::{ExportError, Plan, file_options},
 };
 use crate::Problem;
 
@@ -18,7 +18,7 @@ pub(super) fn write(plan: &Plan<'_>, out: &mut (impl Write + Seek)) -> Result<()
     let links = Links::new(&names, &plan.entries);
     for entry in &plan.entries {
         let (bytes, note) = (plan.notes.bytes(entry)?, plan.notes.note(entry)?);
-        zip.start_file(names.path(entry.id), SimpleFileOptions::default())?;
+        zip.start_file(names.path(entry.id), file_options(entry))?;
         if !plan.export.include_content {
             zip.write_all(&bytes[..note.front_matter_bytes(bytes.len())])?;
         } else if note.problems.contains(&Problem::NotUtf8) {

@@ -8,12 +8,12 @@ use std::{
 use serde_json::Value;
 use tabellion_markdown::ending_of;
 use uuid::Uuid;
-use zip::{ZipWriter, write::SimpleFileOptions};
+use zip::ZipWriter;
 
 use super::{
     links::Links,
     names::{Names, leaf},
-    plan::{ExportError, Plan},
+    plan::{ExportError, Plan, file_options},
 };
 use crate::{Entry, Metadata, Note, front_matter, scalar::scalar};
 
@@ -33,7 +33,7 @@ pub(super) fn write(plan: &Plan<'_>, out: &mut (impl Write + Seek)) -> Result<()
         let path = names.path(entry.id);
         let name = leaf(path).trim_end_matches(".md");
         let note = plan.notes.note(entry)?;
-        zip.start_file(path, SimpleFileOptions::default())?;
+        zip.start_file(path, file_options(entry))?;
         if note.is_front_matter_read() {
             let front_matter = front_matter(metadata(entry, &note, name).members(), &note.text)
                 .map_err(|source| ExportError::Note { path: entry.path.clone(), source })?;

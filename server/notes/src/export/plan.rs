@@ -1,10 +1,10 @@
 //! Options, content and errors of an export.
 
-use std::io;
+use std::{io, ops::RangeInclusive};
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, Datelike as _, Timelike as _, Utc};
 use uuid::Uuid;
-use zip::result::ZipError;
+use zip::{result::ZipError, write::SimpleFileOptions};
 
 use crate::{CatalogueError, Entry, FoundLink, NoteError, Selection, Snapshot};
 
@@ -60,6 +60,19 @@ impl From<ZipError> for ExportError {
     fn from(error: ZipError) -> Self {
         Self::Io(error.into())
     }
+}
+
+/// Times that zips have, in seconds since 1970: from 1980 to 2107.
+const ZIP_TIMES: RangeInclusive<i64> = 315_532_800..=4_354_819_199;
+
+/// Returns the options of a note's file in a zip: its time, in UTC, since that names no zone.
+pub(super) fn file_options(entry: &Entry) -> SimpleFileOptions {
+    let seconds = entry.modified_at.timestamp().clamp(*ZIP_TIMES.start(), *ZIP_TIMES.end());
+    let time = DateTime::from_timestamp(seconds, 0).unwrap_or_default();
+    let [month, day, hour, minute, second] =
+        [time.month(), time.day(), time.hour(), time.minute(), time.second()].map(|part| part as u8);
+    let time = zip::DateTime::from_date_and_time(time.year() as u16, month, day, hour, minute, second);
+    SimpleFileOptions::default().last_modified_time(time.unwrap_or_default())
 }
 
 /// Notes and links that are exported.

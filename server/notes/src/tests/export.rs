@@ -1,6 +1,11 @@
 //! Exports, read again.
 
-use std::{collections::BTreeMap, fs::File, io::Read as _};
+use std::{
+    collections::BTreeMap,
+    fs::File,
+    io::Read as _,
+    time::{Duration, UNIX_EPOCH},
+};
 
 use chrono::DateTime;
 use proptest::{collection::vec, prelude::*};
@@ -201,6 +206,27 @@ fn names_that_differ_in_composition_alone_are_two_files() {
         ] {
             let found = String::from_utf8_lossy(&files[name]);
             assert!(found.ends_with(expected), "{name}: {found}");
+        }
+    }
+}
+
+#[test]
+fn files_in_a_zip_have_the_times_of_their_notes() {
+    let folder = Folder::with_files(&[("a.md", "")]);
+    for (seconds, expected) in [
+        (0, (1980, 1, 1, 0, 0, 0)),
+        (1_709_210_096, (2024, 2, 29, 12, 34, 56)),
+        (4_294_967_294, (2106, 2, 7, 6, 28, 14)),
+    ] {
+        let file = File::options().append(true).open(folder.path("a.md")).unwrap();
+        file.set_modified(UNIX_EPOCH + Duration::from_secs(seconds)).unwrap();
+        folder.follow();
+        for format in [Format::Markdown, Format::Obsidian] {
+            exported(&folder, format, BOTH, Selection::default());
+            let mut zip = ZipArchive::new(File::open(folder.beside("export")).unwrap()).unwrap();
+            let time = zip.by_name("a.md").unwrap().last_modified().unwrap();
+            let (hour, minute, second) = (time.hour(), time.minute(), time.second());
+            assert_eq!((time.year(), time.month(), time.day(), hour, minute, second), expected);
         }
     }
 }
