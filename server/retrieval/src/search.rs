@@ -9,11 +9,11 @@ use rusqlite::Connection;
 
 use crate::{
     Filters, IndexError, Nearby, Nearness,
-    columns::{Columns, Record},
+    columns::Columns,
     engine::{Candidates, keep_best, rarity, score},
     filter, fusion,
     postings::{self, Postings, damaged},
-    ranking::{DATE, DOCUMENT, GROUP, GROUP_TEXT, NEIGHBORS},
+    ranking::{DATE, DOCUMENT, GROUP, GROUP_TEXT, NEIGHBORS, PART},
     terms::{self, QueryTerms},
 };
 
@@ -162,6 +162,10 @@ struct Scorer<'c> {
     group_lengths: Vec<u32>,
     /// By document: BM25 and dates.
     own: Vec<f32>,
+    /// By slot: the value that the neighbours add.
+    context: Vec<f32>,
+    /// By slot: the value of the current word.
+    slots: Vec<f32>,
     /// By group: BM25.
     group: Vec<f32>,
     /// By document without a group: BM25 of a group of one.
@@ -201,6 +205,8 @@ impl<'c> Scorer<'c> {
             mean_group_length: mean(groups),
             group_lengths,
             own: vec![0.0; columns.records.len()],
+            context: vec![0.0; columns.slots],
+            slots: vec![0.0; columns.slots],
             group: vec![0.0; columns.groups],
             alone: vec![0.0; if alone > 0 { columns.records.len() } else { 0 }],
             counts: vec![0.0; columns.groups],
@@ -221,8 +227,17 @@ impl<'c> Scorer<'c> {
             Ok(postings)
         };
         let mut weight = 0.0;
-        for term in &query.words {
-            let postings = read(term)?;
+        for [whole, part] in &query.words {
+            let counted = |count: f32| move |(document, times): (u32, u32)| (document, count * times as f32);
+            let mut postings: Vec<_> = read(whole)?.into_iter().map(counted(1.0)).collect();
+            postings.extend(read(part)?.into_iter().map(counted(PART)));
+            // Of two lists in order.
+            postings.sort_by_key(|(document, _)| *document);
+            postings.dedup_by(|(again, more), (document, count)| {
+                let is_same = again == document;
+                *count += if is_same { *more } else { 0.0 };
+                is_same
+            });
             weight += rarity(self.documents, postings.len());
             self.add_word(&postings)?;
         }
@@ -240,9 +255,9 @@ impl<'c> Scorer<'c> {
         Ok(weight)
     }
 
-    fn add_word(&mut self, postings: &Postings) -> Result<(), IndexError> {
+    fn add_word(&mut self, postings: &[(u32, f32)]) -> Result<(), IndexError> {
         let weight = rarity(self.documents, postings.len());
-        let mut groups = vec![];
+        let (mut groups, mut filled) = (vec![], vec![]);
         let mut alone = 0;
         for &(document, count) in postings {
             let record = self.columns.records.get(document as usize).ok_or_else(damaged)?;
@@ -254,17 +269,23 @@ impl<'c> Scorer<'c> {
             if *own == 0.0 {
                 self.touched.push(document);
             }
-            *own += weight * DOCUMENT.saturation(count as f32, length);
+            let value = weight * DOCUMENT.saturation(count, length);
+            *own += value;
             if record.group == 0 {
                 alone += 1;
                 continue;
+            }
+            if let Some(slot) = self.columns.slot(record) {
+                self.slots[slot] = value;
+                filled.push(slot);
             }
             let counted = &mut self.counts[record.group as usize];
             if *counted == 0.0 {
                 groups.push(record.group as usize);
             }
-            *counted += count as f32;
+            *counted += count;
         }
+        self.share(&filled);
         let weight = GROUP * rarity(self.groups, groups.len() + alone);
         for group in groups {
             let length = self.group_lengths[group] as f32 / self.mean_group_length;
@@ -276,36 +297,41 @@ impl<'c> Scorer<'c> {
                 let record = &self.columns.records[document as usize];
                 if record.group == 0 {
                     let length = record.length as f32 / self.mean_group_length;
-                    self.alone[document as usize] += weight * GROUP_TEXT.saturation(count as f32, length);
+                    self.alone[document as usize] += weight * GROUP_TEXT.saturation(count, length);
                 }
             }
         }
         Ok(())
     }
 
-    /// Returns each document with a word of the query, with its value.
-    fn candidates(&self) -> impl Iterator<Item = (u32, f32)> {
-        let record = |document: u32| &self.columns.records[document as usize];
-        let mut slots = vec![0.0; self.columns.slots];
-        for &document in &self.touched {
-            if let Some(slot) = self.columns.slot(record(document)) {
-                slots[slot] = self.own[document as usize];
+    /// Adds the value of the current word in these slots to the neighbours that lack it: a document that has all words of a query itself
+    /// comes before one that stands beside several of them.
+    fn share(&mut self, filled: &[usize]) {
+        for &slot in filled {
+            let value = self.slots[slot];
+            for (distance, share) in (1..).zip(NEIGHBORS) {
+                for beside in [slot - distance, slot + distance] {
+                    if self.slots[beside] == 0.0 {
+                        self.context[beside] += share * value;
+                    }
+                }
             }
         }
-        self.touched.iter().map(move |&document| {
-            let own = self.own[document as usize];
-            (document, own + self.context(document, record(document), &slots))
-        })
+        for &slot in filled {
+            self.slots[slot] = 0.0;
+        }
     }
 
-    /// Returns the value that the neighbours and the group add to a document.
-    fn context(&self, document: u32, record: &Record, slots: &[f32]) -> f32 {
-        let Some(slot) = self.columns.slot(record) else {
-            return self.alone[document as usize];
-        };
-        let neighbors = (1..).zip(NEIGHBORS);
-        let neighbors =
-            neighbors.map(|(distance, share)| share * (slots[slot - distance] + slots[slot + distance]));
-        neighbors.sum::<f32>() + self.group[record.group as usize]
+    /// Returns each document with a word of the query, with its value.
+    fn candidates(&self) -> impl Iterator<Item = (u32, f32)> {
+        self.touched.iter().map(|&document| {
+            let record = &self.columns.records[document as usize];
+            // The neighbours and the group, if it has any.
+            let context = match self.columns.slot(record) {
+                Some(slot) => self.context[slot] + self.group[record.group as usize],
+                None => self.alone[document as usize],
+            };
+            (document, self.own[document as usize] + context)
+        })
     }
 }

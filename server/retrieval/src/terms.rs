@@ -2,7 +2,8 @@
 //!
 //! | first byte | of | example |
 //! |---|---|---|
-//! | `w` | a word of a text | `w` `header` |
+//! | `w` | a word of a text | `w` `parseheader` |
+//! | `p` | a part of an identifier without hyphens | `p` `header` |
 //! | `f` | a facet: length of the name, name, value | `f` 4 `kind` `note` |
 //! | `t` | a calendar unit of the document's time, as `dates` writes it | `t` `2023-05` |
 
@@ -27,7 +28,8 @@ pub(crate) fn of_document(document: &Document) -> (Terms, u32) {
     let mut length: u32 = 0;
     for text in document.texts.iter().filter(|text| text.weight > 0) {
         for word in words(&text.text) {
-            let count = terms.entry(word_term(&word.term)).or_default();
+            let term = if word.is_inner { part_term(&word.term) } else { word_term(&word.term) };
+            let count = terms.entry(term).or_default();
             *count = count.saturating_add(text.weight);
             if !word.is_stop_word && !word.is_part {
                 length = length.saturating_add(text.weight);
@@ -46,8 +48,8 @@ pub(crate) fn of_document(document: &Document) -> (Terms, u32) {
 /// The terms of a query.
 #[derive(Debug, Default)]
 pub(crate) struct QueryTerms {
-    /// Terms of words; a hit has at least one.
-    pub(crate) words: Vec<Vec<u8>>,
+    /// Terms of words, each as a whole and as a part; a hit has at least one.
+    pub(crate) words: Vec<[Vec<u8>; 2]>,
     /// Terms of dates; they raise the scores of hits.
     pub(crate) dates: Vec<Vec<u8>>,
 }
@@ -56,13 +58,17 @@ pub(crate) struct QueryTerms {
 pub(crate) fn of_query(query: &str) -> QueryTerms {
     let words = query_terms(&words(query), MAX_QUERY_WORDS);
     QueryTerms {
-        words: words.iter().map(|word| word_term(word)).collect(),
+        words: words.iter().map(|word| [word_term(word), part_term(word)]).collect(),
         dates: dates_in(query).iter().map(|unit| date_term(unit)).collect(),
     }
 }
 
 fn word_term(word: &str) -> Vec<u8> {
     [b"w", word.as_bytes()].concat()
+}
+
+fn part_term(part: &str) -> Vec<u8> {
+    [b"p", part.as_bytes()].concat()
 }
 
 fn date_term(unit: &str) -> Vec<u8> {

@@ -103,7 +103,7 @@ pub static LOG: Derived = Derived(Kind {
 
 /// An index of words, made of the texts of its source.
 pub static WORDS: Derived =
-    Derived(Kind { name: "index of words", application: i32::from_be_bytes(*b"Tbli"), format: 3, ..DERIVED });
+    Derived(Kind { name: "index of words", application: i32::from_be_bytes(*b"Tbli"), format: 4, ..DERIVED });
 
 /// Vectors, made of texts by a model.
 pub static VECTORS: Derived =

@@ -6,7 +6,7 @@ use crate::{Document, Filters, Search, Text};
 /// A sentence about the order, a query, the ids of its hits in order, and the documents.
 type Case = (&'static str, &'static str, &'static [&'static str], fn() -> Vec<Document>);
 
-const CASES: [Case; 9] = [
+const CASES: [Case; 11] = [
     ("more of the words, and rarer ones, come first", "bicycle red car", &["b", "a", "c", "d"], || {
         vec![
             document("a", "red car"),
@@ -37,6 +37,21 @@ const CASES: [Case; 9] = [
             ]
         },
     ),
+    (
+        "a document with all words comes before the one in the middle",
+        "Anna moved",
+        &["moved", "works", "cats"],
+        || {
+            vec![
+                member("moved", "g", 1, "Anna moved to Berlin last year."),
+                member("works", "g", 2, "Anna works as an engineer."),
+                member("cats", "g", 3, "Anna has two cats."),
+            ]
+        },
+    ),
+    ("a word comes before a part of an identifier", "Java", &["java", "script"], || {
+        vec![document("script", "Written in JavaScript."), document("java", "Written in Java, by the way.")]
+    }),
     (
         "a group about the subject comes before one that mentions it",
         "garden",

@@ -29,6 +29,48 @@ use self::{
 /// Characters of a term; longer ones are cut, in texts and queries alike.
 const MAX_TERM_CHARS: usize = 64;
 
+/// Articles and particles of French and Italian that lose their vowel before one: `l'utilisateur` contains the word `utilisateur`.
+const ELISIONS: &[&str] = &[
+    "all", "c", "coll", "d", "dall", "dell", "j", "jusqu", "l", "lorsqu", "m", "n", "nell", "puisqu", "qu",
+    "quell", "quoiqu", "s", "sull", "t", "un",
+];
+
+/// Particles of Korean, which are written to their noun.
+const PARTICLES: &[&str] = &[
+    "가",
+    "과",
+    "까지",
+    "나",
+    "는",
+    "다",
+    "도",
+    "들",
+    "라",
+    "랑",
+    "로",
+    "를",
+    "만",
+    "보다",
+    "부터",
+    "에",
+    "에는",
+    "에도",
+    "에서",
+    "에게",
+    "와",
+    "으로",
+    "은",
+    "을",
+    "의",
+    "이",
+    "이나",
+    "이다",
+    "이랑",
+    "입니다",
+    "처럼",
+    "하고",
+];
+
 /// A word of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Word {
@@ -38,6 +80,8 @@ pub struct Word {
     pub is_stop_word: bool,
     /// True for a part of an identifier whose whole is a word too, and for a name with marks whose letters are.
     pub is_part: bool,
+    /// True for a part of an identifier that is not set apart by a hyphen: `java` of `JavaScript`.
+    pub is_inner: bool,
 }
 
 /// Cuts a text into words, in their order. Names with marks follow.
@@ -58,7 +102,7 @@ pub fn words(text: &str) -> Vec<Word> {
             Class::Joiner => {
                 let next = chars.peek().map(|(_, next)| class(*next));
                 if next == Some(Class::Letter) {
-                    cutter.joiner();
+                    cutter.joiner(char);
                 } else {
                     cutter.end();
                 }
@@ -93,6 +137,10 @@ struct Cutter {
     run: Vec<String>,
     /// True after an apostrophe: the possessive's `s` is left out.
     skips_s: bool,
+    /// True if a hyphen joins parts so far.
+    has_hyphen: bool,
+    /// Bytes before the apostrophe of an article or particle that has lost its vowel.
+    elided: usize,
 }
 
 impl Cutter {
@@ -131,8 +179,9 @@ impl Cutter {
     }
 
     /// Joins `snake_case` and `kebab-case`.
-    fn joiner(&mut self) {
+    fn joiner(&mut self, char: char) {
         self.end_run();
+        self.has_hyphen |= char != '_';
         if self.parts.last().is_some_and(|part| !part.is_empty()) {
             self.parts.push(String::new());
         }
@@ -149,7 +198,12 @@ impl Cutter {
         let is_inside = !self.parts.is_empty() && next.is_some_and(char::is_alphabetic);
         match next {
             Some('s' | 'S') if ends && is_inside => self.skips_s = true,
-            _ if is_inside && char != '`' => {}
+            _ if is_inside && char != '`' => {
+                let before = &self.parts[0];
+                if self.parts.len() == 1 && ELISIONS.contains(&&*before.to_lowercase()) {
+                    self.elided = before.len();
+                }
+            }
             _ => self.end(),
         }
     }
@@ -166,15 +220,27 @@ impl Cutter {
         if parts.len() > 1 {
             self.push(parts.concat(), true, false);
         }
+        let elided = std::mem::take(&mut self.elided);
+        if let [word] = &parts[..]
+            && elided > 0
+        {
+            self.push(word[elided..].to_owned(), true, false);
+        }
         let is_part = parts.len() > 1;
+        let first = self.words.len();
         for part in parts {
             self.push(part, true, is_part);
         }
+        let is_inner = is_part && !std::mem::take(&mut self.has_hyphen);
+        self.words[first..].iter_mut().for_each(|word| word.is_inner = is_inner);
     }
 
-    /// Ends a run of a script without blanks: single ideographs, and pairs of neighbouring characters.
+    /// Ends a run of a script without blanks: single ideographs, and pairs of neighbouring characters; of Korean, also a noun of one syllable.
     fn end_run(&mut self) {
         let run = std::mem::take(&mut self.run);
+        if run.len() > 1 && PARTICLES.contains(&&*run[1..].concat()) {
+            self.push(run[0].clone(), false, true);
+        }
         for (at, char) in run.iter().enumerate() {
             if run.len() == 1 || char.starts_with(script::is_ideograph) {
                 self.push(char.clone(), false, run.len() > 1);
@@ -195,7 +261,7 @@ impl Cutter {
             term = self.stems.stem(term);
         }
         if !term.is_empty() {
-            self.words.push(Word { term, is_stop_word, is_part });
+            self.words.push(Word { term, is_stop_word, is_part, is_inner: false });
         }
     }
 }
