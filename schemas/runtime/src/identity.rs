@@ -1,6 +1,6 @@
 //! The identity of a caller, made by the server from checked credentials.
 
-use std::{borrow::Cow, fmt, str::FromStr, sync::Arc};
+use std::{fmt, str::FromStr, sync::Arc};
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use serde::{Deserialize, Serialize};
@@ -134,50 +134,8 @@ fn spelling(name: &str) -> String {
     let name = name.split_whitespace().collect::<Vec<_>>().join(" ");
     let Some((local, domain)) = name.rsplit_once('@') else { return name };
     let local = local.strip_prefix("mailto:").unwrap_or(local);
-    let labels: Vec<_> = domain.trim_end_matches('.').split('.').map(label).collect();
-    format!("{local}@{}", labels.join("."))
-}
-
-/// Returns the Unicode form of a domain's label, with its letters folded.
-fn label(label: &str) -> Cow<'_, str> {
-    let decoded = label.strip_prefix("xn--").and_then(punycode);
-    decoded.map_or(label.into(), |decoded| text::folded(&decoded).into())
-}
-
-/// Decodes Punycode (RFC 3492) in lower case; `None` if it is invalid.
-fn punycode(encoded: &str) -> Option<String> {
-    let (basic, deltas) = encoded.rsplit_once('-').unwrap_or(("", encoded));
-    let mut decoded: Vec<char> = basic.chars().collect();
-    let (mut deltas, mut code, mut place, mut bias) = (deltas.bytes(), 128_u32, 0_u32, 72_u32);
-    while deltas.len() > 0 {
-        let (before, mut weight, mut base) = (place, 1_u32, 36_u32);
-        loop {
-            let digit = u32::from(match deltas.next()? {
-                letter @ b'a'..=b'z' => letter - b'a',
-                digit @ b'0'..=b'9' => digit - b'0' + 26,
-                _ => return None,
-            });
-            place = place.checked_add(digit.checked_mul(weight)?)?;
-            let threshold = base.saturating_sub(bias).clamp(1, 26);
-            if digit < threshold {
-                break;
-            }
-            (weight, base) = (weight.checked_mul(36 - threshold)?, base + 36);
-        }
-        let length = u32::try_from(decoded.len()).ok()? + 1;
-        let mut delta = (place - before) / if before == 0 { 700 } else { 2 };
-        delta += delta / length;
-        bias = 0;
-        while delta > 455 {
-            (delta, bias) = (delta / 35, bias + 36);
-        }
-        bias += 36 * delta / (delta + 38);
-        code = code.checked_add(place / length)?;
-        place %= length;
-        decoded.insert(place as usize, char::from_u32(code)?);
-        place += 1;
-    }
-    Some(decoded.into_iter().collect())
+    let (domain, _) = idna::domain_to_unicode(domain.trim_end_matches('.'));
+    format!("{local}@{}", text::folded(&domain))
 }
 
 fn truncate(name: &str) -> Arc<str> {
