@@ -17,8 +17,8 @@ use crate::{
     whole::{Checked, lines},
 };
 
-/// Number of pages that a backup copies at a time.
-const BACKUP_PAGES: i32 = 1_000;
+/// Number of pages that a backup copies in a step: all. SQLite begins again if another process commits between two steps.
+const BACKUP_PAGES: i32 = i32::MAX;
 
 /// Copies the data file of a contract in `folder`, of any version, to a new file at `path`: to be done before a migration.
 ///

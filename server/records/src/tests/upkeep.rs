@@ -154,6 +154,22 @@ fn a_backup_is_a_whole_store() {
 }
 
 #[test]
+fn a_backup_ends_while_changes_are_made() {
+    const MAX_CHANGES: usize = 3_000;
+    let bench = filled();
+    tamper(&bench, "CREATE TABLE ballast AS SELECT zeroblob(120000000)");
+    let folder = tempfile::tempdir().unwrap();
+    let (data, path) = (data(&bench), folder.path().join("tracker.db"));
+    let backup = std::thread::spawn(move || backup(&data, &TRACKER, &path));
+    let made = (0..MAX_CHANGES).take_while(|id| {
+        bench.create("issue", json!({"id": format!("i{id}"), "project_id": "p", "title": "One"}));
+        !backup.is_finished()
+    });
+    assert!(made.count() < MAX_CHANGES, "the backup has waited for the last change");
+    backup.join().unwrap().unwrap();
+}
+
+#[test]
 fn files_of_other_programs_and_versions_are_refused() {
     for (sql, expected) in [
         ("PRAGMA application_id = 7", "of another program"),
