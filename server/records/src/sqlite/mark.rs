@@ -125,10 +125,11 @@ impl Mark {
     }
 }
 
-/// Gives the data file of `connection` a new id, so it matches no mark of another file.
+/// Gives the data file of `connection`, which has all of its changes, a new id, so it matches no mark of another file.
 pub(crate) fn renew(connection: &Connection) -> Result<String, Failure> {
     let instance = fresh::id();
     set_meta(connection, INSTANCE, &instance)?;
+    set_meta(connection, NEWEST, IN_FILE)?;
     Ok(instance)
 }
 
