@@ -6,7 +6,7 @@
 //! | module | does |
 //! |---|---|
 //! | `call`, `values` | a call's org, provenance and plan; values from arguments, the data or the provenance |
-//! | `sessions`, `agents` | sessions and their logs |
+//! | `sessions`, `agents`, `bound` | sessions and their logs; values that a session gives to rows that name it |
 //! | `observations`, `runs`, `patterns`, `summaries` | the resources of the memory: storing and reading them |
 //! | `entries`, `walk` | one form for all resources, and reading them in order of time |
 //! | `lists`, `timeline`, `inject`, `search` | operations on all resources alike |
@@ -24,6 +24,7 @@
 
 mod agents;
 mod ahead;
+mod bound;
 mod call;
 mod cards;
 mod code;
@@ -64,6 +65,7 @@ use tabellion_runtime::{
 use tabellion_vcs::Workspaces;
 
 use self::{
+    call::Call,
     code::{
         Indexer,
         start::{RepositoryRequest, with_repository},
@@ -182,6 +184,6 @@ impl Contract for ReadingAhead {
 
 impl Mcb for Memory {
     async fn bound_provenance(&self, cx: &ReadCx<'_, Rows>, session: &str) -> Answer<CallProvenance> {
-        sessions::bound(cx, session).await.map_err(refused)
+        bound::bound(&Call::from_context(cx), session).await.map_err(refused)
     }
 }

@@ -13,8 +13,9 @@ use tabellion_runtime::{
 };
 
 use super::{
+    bound::fall_back_to_session,
     call::{Call, entity, stage},
-    values::{fall_back, fold, integer, join, joined, picked, required, texts, typed, without_nulls},
+    values::{fall_back, fold, integer, join, joined, picked, required, text, texts, typed, without_nulls},
 };
 
 /// Name of the entity.
@@ -43,17 +44,23 @@ pub(super) const FIELDS: [&str; 16] = [
 /// The fields of a row that say where it was made.
 pub(super) const PLACE: [&str; 3] = ["project_id", "repo_id", "session_id"];
 
-/// Sets project, repository and session of a row: from the arguments, or else the data, or else the call's provenance.
+/// Sets project, repository and session of a row: from the arguments, or else the data, or else the session that these name, or else the
+/// call's provenance.
 ///
 /// # Errors
 /// If an argument and the data differ, or there is no project.
-pub(super) fn set_place(
+pub(super) async fn set_place(
     call: &Call<'_>,
     data: &mut Row,
     arguments: [Option<String>; 3],
 ) -> Result<(), RowError> {
     for (field, argument) in PLACE.into_iter().zip(arguments) {
         join(data, field, argument)?;
+    }
+    if let Some(session) = text(data, "session_id").map(String::from) {
+        fall_back_to_session(call, data, &session).await?;
+    }
+    for field in PLACE {
         fall_back(data, field, &call.provenance);
     }
     required(data, "project_id")?;
@@ -67,7 +74,7 @@ pub(super) async fn store(
     let call = Call::from_context(cx);
     let mut data = without_nulls(req.data);
     fold(&mut data, "observation_type");
-    set_place(&call, &mut data, [req.project_id, req.repo_id, req.session_id])?;
+    set_place(&call, &mut data, [req.project_id, req.repo_id, req.session_id]).await?;
     let hash = content_hash(required(&data, "content")?);
     data.insert("content_hash".into(), hash.into());
     let mut plan = call.plan();

@@ -33,7 +33,7 @@ pub(super) async fn store(
     let call = Call::from_context(cx);
     let mut data = without_nulls(req.data);
     fold(&mut data, "category");
-    set_place(&call, &mut data, [req.project_id, req.repo_id, req.session_id])?;
+    set_place(&call, &mut data, [req.project_id, req.repo_id, req.session_id]).await?;
     // Repository and session of the last occurrence are in the provenance.
     let (repo, session) = (data.shift_remove("repo_id"), data.shift_remove("session_id"));
     let mut provenance = call.provenance.to_value();

@@ -33,7 +33,7 @@ pub(super) async fn store_execution(
     let call = Call::from_context(cx);
     let mut data = without_nulls(req.data);
     fold(&mut data, "execution_type");
-    set_place(&call, &mut data, [req.project_id, req.repo_id, req.session_id])?;
+    set_place(&call, &mut data, [req.project_id, req.repo_id, req.session_id]).await?;
     let succeeded = data.get("success") == Some(&true.into());
     let content = format!(
         "Execution: {} (exit_code={}, success={succeeded})",
@@ -63,7 +63,7 @@ pub(super) async fn store_quality_gate(
     let call = Call::from_context(cx);
     let mut data = without_nulls(req.data);
     fold(&mut data, "status");
-    set_place(&call, &mut data, [req.project_id, req.repo_id, req.session_id])?;
+    set_place(&call, &mut data, [req.project_id, req.repo_id, req.session_id]).await?;
     let (name, status) = (required(&data, "gate_name")?, required(&data, "status")?);
     let content = format!("Quality Gate: {name} (status={status})");
     let tags = vec![QUALITY_GATE.into(), status.into()];

@@ -2,23 +2,21 @@
 
 use serde_json::Value;
 use tabellion_contracts::mcb::{
-    CallProvenance, SessionCreateRequest, SessionCreateResponse, SessionGetRequest, SessionGetResponse,
-    SessionListRequest, SessionListResponse, SessionReadSummaryRequest, SessionTool, SessionUpdateRequest,
-    SessionUpdateResponse, StoredSummary, SummarizeRequest, Summary,
+    SessionCreateRequest, SessionCreateResponse, SessionGetRequest, SessionGetResponse, SessionListRequest,
+    SessionListResponse, SessionReadSummaryRequest, SessionTool, SessionUpdateRequest, SessionUpdateResponse,
+    StoredSummary, SummarizeRequest, Summary,
 };
 use tabellion_runtime::{
-    ReadCx, Row, Rows, Staged, WriteCx, provenance,
+    ReadCx, Row, Rows, Staged, WriteCx,
     rows::{Filter, Order, Plan, RowError, Select},
     spec::FieldType,
 };
 
 use super::{
+    bound::AGENT_SESSION,
     call::{Call, entity, note_base, stage},
     state::{Memory, methods},
-    summaries::AGENT_SESSION,
-    values::{
-        fall_back, fold, folded, integer, invalid, join, picked, required, text, texts, typed, without_nulls,
-    },
+    values::{fall_back, fold, folded, integer, invalid, join, picked, required, text, typed, without_nulls},
 };
 
 /// Agent and model of a session that is known only from its log.
@@ -42,6 +40,10 @@ pub(super) async fn create(
     join(&mut data, "project_id", req.project_id)?;
     join(&mut data, "worktree_id", req.worktree_id)?;
     join(&mut data, "agent_type", req.agent_type)?;
+    if let Some(parent) = text(&data, "parent_session_id").map(String::from) {
+        let project = project_of(&call.plan(), &parent).await?;
+        data.extend(project.filter(|_| !data.contains_key("project_id")));
+    }
     let is_sent = data.contains_key("project_id");
     fall_back(&mut data, "project_id", &call.provenance);
     required(&data, "project_id")?;
@@ -86,9 +88,11 @@ pub(super) async fn register(
     row.insert("provenance".into(), call.provenance.to_value());
     if let Some(parent) = parent {
         row.insert("parent_session_id".into(), parent.into());
+        row.extend(project_of(plan, parent).await?);
     }
     // A log entry is kept even if its project does not exist.
-    if let Some(project) = call.provenance.text("project_id")
+    if !row.contains_key("project_id")
+        && let Some(project) = call.provenance.text("project_id")
         && let Some(FieldType::Ref(reference)) = sessions.field("project_id").map(|field| field.kind)
         && plan.get(entity(reference.to)?, &[project.into()]).await?.is_some()
     {
@@ -96,6 +100,13 @@ pub(super) async fn register(
     }
     plan.create(sessions, row).await?;
     Ok(())
+}
+
+/// Returns the field with the project of a session, if it is known.
+async fn project_of(plan: &Plan<'_>, session: &str) -> Result<Option<(String, Value)>, RowError> {
+    let row = plan.get(entity(AGENT_SESSION)?, &[session.into()]).await?;
+    let project = row.and_then(|mut row| row.shift_remove_entry("project_id"));
+    Ok(project.filter(|(_, project)| !project.is_null()))
 }
 
 pub(super) async fn get(
@@ -252,28 +263,6 @@ async fn counts(call: &Call<'_>, row: &Row) -> Result<Vec<(&'static str, Value)>
         counts.push((field, count.into()));
     }
     Ok(counts)
-}
-
-/// Returns the provenance bound to a session: the fields that its creator sent; discovered ones are left out.
-pub(super) async fn bound(cx: &ReadCx<'_, Rows>, id: &str) -> Result<CallProvenance, RowError> {
-    let Some(row) = Call::from_context(cx).get(AGENT_SESSION, id).await? else {
-        return Ok(CallProvenance::default());
-    };
-    let kept = row.get("provenance").and_then(Value::as_object).cloned().unwrap_or_default();
-    let discovered = texts(&kept, provenance::DISCOVERED);
-    let said = |field: &str| {
-        let is_said = !discovered.iter().any(|name| name == field);
-        text(&kept, field).filter(|_| is_said).map(String::from)
-    };
-    let own = |field: &str| text(&row, field).map(String::from).or_else(|| said(field));
-    Ok(CallProvenance {
-        project_id: own("project_id"),
-        repo_id: said("repo_id"),
-        repo_path: said("repo_path"),
-        worktree_id: said("worktree_id"),
-        parent_session_id: own("parent_session_id"),
-        ..CallProvenance::default()
-    })
 }
 
 async fn find(call: &Call<'_>, id: &str) -> Result<Row, RowError> {

@@ -7,12 +7,11 @@ use tabellion_runtime::{
 };
 
 use super::{
+    bound::fall_back_to_session,
     call::{Call, entity, stage},
-    values::{fall_back, join, picked, required, texts, typed, without_nulls},
+    values::{fall_back, join, picked, required, text, texts, typed, without_nulls},
 };
 
-/// Name of the entity.
-pub(super) const AGENT_SESSION: &str = "agent_session";
 /// Name of the entity.
 pub(super) const SESSION_SUMMARY: &str = "session_summary";
 
@@ -36,13 +35,10 @@ pub(super) async fn store(
     join(&mut data, "session_id", session)?;
     join(&mut data, "project_id", project)?;
     join(&mut data, "repo_id", repo)?;
-    fall_back(&mut data, "project_id", &call.provenance);
-    if !data.contains_key("project_id") {
-        // The session's project, if known.
-        let session = call.get(AGENT_SESSION, required(&data, "session_id")?).await?;
-        let project = session.and_then(|session| session.get("project_id").cloned());
-        data.extend(project.filter(|project| !project.is_null()).map(|it| ("project_id".to_owned(), it)));
+    if let Some(session) = text(&data, "session_id").map(String::from) {
+        fall_back_to_session(&call, &mut data, &session).await?;
     }
+    fall_back(&mut data, "project_id", &call.provenance);
     required(&data, "project_id")?;
     let mut provenance = call.provenance.to_value();
     if let Some(repo) = data.shift_remove("repo_id") {

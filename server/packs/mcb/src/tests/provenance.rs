@@ -93,6 +93,34 @@ fn what_a_session_was_created_with_holds_for_later_calls_of_it() {
         (&row["project_id"], &row["repo_id"], &row["session_id"]),
         (&json!("shop"), &json!("r-1"), &session)
     );
+    // As they do for what is stored for the session from elsewhere, and for sessions below it.
+    let elsewhere = Caller::new().with("project_id", "elsewhere").with("repo_id", "r-9");
+    let bench = bench.by(&elsewhere);
+    let run =
+        json!({ "command": "c", "exit_code": 0, "duration_ms": 1, "success": true, "execution_type": "ci" });
+    let pattern = json!({ "pattern_signature": "E1", "description": "d" });
+    for (resource, entity, data) in [
+        ("observation", "observation", json!({ "content": "from elsewhere", "observation_type": "code" })),
+        ("execution", "observation", run),
+        ("quality_gate", "observation", json!({ "gate_name": "g", "status": "passed" })),
+        ("error_pattern", "error_pattern", pattern),
+        ("session", "session_summary", json!({ "topics": ["t"] })),
+    ] {
+        bench.call(MEMORY, request("store", resource, json!({ "session_id": session, "data": data })));
+        let rows = bench.rows(entity);
+        assert!(
+            !rows.is_empty() && rows.iter().all(|row| row["project_id"] == "shop"),
+            "{resource}: {rows:?}"
+        );
+    }
+    let log =
+        json!({ "action": "log_delegation", "session_id": session, "data": { "child_session_id": "child" } });
+    bench.call("agent", log);
+    let below = json!({ "model": "m", "agent_type": "a", "parent_session_id": session });
+    let below = bench.call("session", json!({ "action": "create", "data": below }))["session_id"].clone();
+    for id in [json!("child"), below] {
+        assert_eq!(bench.call("session", json!({ "action": "get", "session_id": id }))["project_id"], "shop");
+    }
     // The refusal of a discovered project does not point at a member that the caller did not send.
     let elsewhere = Caller::new().with("project_id", "elsewhere");
     let unsent = json!({ "action": "create", "data": { "model": "m", "agent_type": "a" } });
