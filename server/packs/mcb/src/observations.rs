@@ -41,6 +41,9 @@ pub(super) const FIELDS: [&str; 16] = [
     "provenance",
 ];
 
+/// The fields of an observation that say what it is about.
+const ABOUT: [&str; 3] = ["file_path", "branch", "commit"];
+
 /// The fields of a row that say where it was made.
 pub(super) const PLACE: [&str; 3] = ["project_id", "repo_id", "session_id"];
 
@@ -89,14 +92,18 @@ pub(super) async fn store(
     stage(cx, plan, operation, (OBSERVATION, &row), answer)
 }
 
-/// Returns the oldest observation with the content, type and project of `data`, if there is one.
+/// Returns the oldest observation with the content, type and project of `data`, and with the file, branch and commit that `data` names,
+/// if there is one.
 async fn same(plan: &Plan<'_>, data: &Row) -> Result<Option<Row>, RowError> {
     let fields = ["project_id", "observation_type", "content_hash"];
     let filters = fields.map(|field| Filter::is(field, data.get(field).cloned().unwrap_or_default()));
     // Only runs have several equal ones. With a limit, the database would scan all rows of the org in the order of their keys.
     let select = Select::new(entity(OBSERVATION)?, filters.into());
     let rows = plan.select(select).await?;
-    Ok(rows.into_iter().min_by_key(|row| row["seq"].as_i64()))
+    let is_same = |row: &Row| {
+        ABOUT.iter().all(|field| !data.contains_key(*field) || data.get(*field) == row.get(*field))
+    };
+    Ok(rows.into_iter().filter(is_same).min_by_key(|row| row["seq"].as_i64()))
 }
 
 async fn count(

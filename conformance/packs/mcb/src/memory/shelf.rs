@@ -283,7 +283,13 @@ fn is_same(earlier: &Note, note: &Note) -> bool {
     let is_of = earlier.resource == note.resource && earlier.project == note.project;
     is_of
         && match note.resource {
-            Resource::Observation => earlier.word == note.word && earlier.content == note.content,
+            Resource::Observation => {
+                let is_about =
+                    |name: &str| note.fields[name].is_null() || note.fields[name] == earlier.fields[name];
+                earlier.word == note.word
+                    && earlier.content == note.content
+                    && ["file_path", "branch", "commit"].into_iter().all(is_about)
+            }
             Resource::ErrorPattern => earlier.fields["pattern_signature"] == note.fields["pattern_signature"],
             _ => false,
         }

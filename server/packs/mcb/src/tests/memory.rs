@@ -121,6 +121,24 @@ fn the_same_observation_again_is_counted_within_its_project_and_type() {
     let ids: std::collections::BTreeSet<_> = others.iter().map(|(id, _)| id).chain([&first]).collect();
     assert_eq!(ids.len(), 5);
     assert!(others.iter().all(|(_, again)| !again));
+    // What it names beyond the text is kept: the same text about another file is another observation.
+    let about = |place: Value| {
+        let mut data = json!({ "content": "same", "observation_type": "code" });
+        data.as_object_mut().unwrap().extend(place.as_object().unwrap().clone());
+        bench.store("observation", data)["observation_id"].as_str().unwrap().to_owned()
+    };
+    let of_file = about(json!({ "file_path": "a.rs" }));
+    for (place, expected) in [
+        (json!({}), Some(&first)),
+        (json!({ "file_path": "a.rs" }), Some(&of_file)),
+        (json!({ "file_path": "b.rs" }), None),
+        (json!({ "branch": "dev" }), None),
+        (json!({ "file_path": "a.rs", "commit": "abc1234" }), None),
+    ] {
+        let id = about(place.clone());
+        let is_new = id != first && id != of_file;
+        assert!(expected.map_or(is_new, |expected| *expected == id), "{place}");
+    }
     // More tags than a request can have are joined bit by bit.
     for part in 0..3 {
         let tags: Vec<_> = (0..50).map(|at| format!("t{part}-{at}")).collect();
