@@ -329,9 +329,11 @@ where
     }
 }
 
-/// Returns the text by which two requests are compared, independent of the spelling of their JSON.
+/// Returns the text by which two requests are compared, independent of the spelling of their JSON and the order of members.
 fn normal_form(tool: &'static ToolSpec, request: &impl Serialize) -> Result<String, Rejection> {
-    let request = serde_json::to_string(request).map_err(|error| Rejection::breach(tool.label(), error))?;
+    let mut request =
+        serde_json::to_value(request).map_err(|error| Rejection::breach(tool.label(), error))?;
+    request.sort_all_objects();
     Ok(format!("{} {request}", tool.label()))
 }
 

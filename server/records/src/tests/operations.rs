@@ -334,6 +334,14 @@ fn conditions_and_keys_hold() {
     let first = create("k", "One").unwrap();
     assert_eq!(create("k", "One").unwrap().response, first.response);
     assert_eq!(create("k", "Two").unwrap_err()["rule"], "key_reused");
+    // The order of members makes no other request.
+    let orders =
+        [r#"{"data": {"id": "p", "name": "Ordered"}}"#, r#"{"data": {"name": "Ordered", "id": "p"}}"#];
+    let [given, reordered] = orders.map(|text| {
+        let request = serde_json::from_str(text).unwrap();
+        call(&bench.records, &keyed("order"), "project", Create, request).unwrap().response
+    });
+    assert_eq!(given, reordered);
     // A key of another org is a different key.
     let other = CallContext { org: Some("org_b".into()), ..keyed("k") };
     let request = json!({"data": {"name": "One"}});
@@ -356,7 +364,7 @@ fn conditions_and_keys_hold() {
     let second = update(&base, "Three").unwrap();
     assert_eq!(update(&base, "Four").unwrap_err()["kind"], "conflict");
     update(second.meta["tabellion/base"].as_str().unwrap(), "Four").unwrap();
-    assert_eq!(bench.records.check().unwrap().changes, 6, "seeds, three creates, two updates");
+    assert_eq!(bench.records.check().unwrap().changes, 7, "seeds, four creates, two updates");
 }
 
 /// Approves all proposals, and records them.
