@@ -19,10 +19,10 @@ pub fn path(folder: &Path, spec: &RowsSpec) -> PathBuf {
     folder.join(format!("{}.db", spec.contract))
 }
 
-/// Returns the failure of a missing file.
+/// Returns the failure of a missing file: a loss, if changes were acknowledged.
 pub(crate) fn missing(path: &Path) -> Failure {
     let message = format!("there is no data file `{}`", path.display());
-    Failure::new(FailureKind::NotFound, message)
+    mark::check_gone(path).err().unwrap_or_else(|| Failure::new(FailureKind::NotFound, message))
 }
 
 /// Makes the content of a file, or the names in a folder, durable.

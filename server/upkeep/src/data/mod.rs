@@ -14,7 +14,7 @@ use tabellion_library::CreateFolders;
 #[cfg(feature = "postgres")]
 use tabellion_records::Address;
 use tabellion_records::Location;
-use tabellion_runtime::ContractSpec;
+use tabellion_runtime::{ContractSpec, FailureKind};
 
 #[cfg(feature = "postgres")]
 pub use self::upkeep::print_roles;
@@ -95,10 +95,14 @@ impl Data {
         }
     }
 
-    /// Returns true if there are rows of this contract, or if that is unknown, because they are in a database.
+    /// Returns true if there are rows of this contract, or were some, or if that is unknown, because they are in a database.
     pub fn may_have_rows_of(&self, contract: &ContractSpec) -> bool {
         let Some(folder) = self.folder() else { return true };
-        contract.rows.is_some_and(|rows| tabellion_records::path(&folder.path, rows).exists())
+        let is_missing = |rows| {
+            let inspected = tabellion_records::inspect(&folder.path, rows);
+            inspected.is_err_and(|failure| failure.kind == FailureKind::NotFound)
+        };
+        contract.rows.is_some_and(|rows| !is_missing(rows))
     }
 }
 

@@ -63,6 +63,15 @@ fn each_command_says_what_it_did_or_what_to_do() {
         assert_eq!(exit, Some(code), "{arguments:?}: {out}{said}");
         assert!([out.as_str(), &said].concat().contains(expected), "{arguments:?}: {out}{said}");
     }
+    let lost = filled();
+    fs::remove_file(lost.file()).expect("removed");
+    for command in ["check", "export", "backup"] {
+        let (exit, _, said) = lost.upkeep(&[command, "copy"][..1 + usize::from(command == "backup")]);
+        assert!(
+            exit == Some(1) && said.contains("is gone, and change 4 was acknowledged"),
+            "{command}: {said}"
+        );
+    }
     let missing = Data::new();
     for command in ["check", "export", "migrate", "recover"] {
         let (exit, _, said) = missing.upkeep(&[command]);
@@ -218,7 +227,9 @@ fn doctor_tells_what_is_wrong_with_data() {
     };
     let gone = |data: &Data| fs::remove_dir_all(data.folder()).expect("removed");
     type Case<'a> = (&'a dyn Fn(&Data), &'a str, &'a str, &'a str);
-    let cases: [Case<'_>; 10] = [
+    let lost = |data: &Data| fs::remove_file(data.file()).expect("removed");
+    let cases: [Case<'_>; 11] = [
+        (&lost, "data", "red", "is gone, and change 4 was acknowledged"),
         (&|_| {}, "log", "green", "the 4 changes in the log of `mcb` give its 5 rows"),
         (&|_| {}, "version", "green", "of `mcb`"),
         (&|data| data.tamper(NEWER), "version", "red", "update the program"),

@@ -6,7 +6,7 @@ use tabellion_library::CreateFolders;
 use tabellion_pack::Packs;
 use tabellion_platform as platform;
 use tabellion_records::{self as records, Records, SchemaDifference, Start};
-use tabellion_runtime::spec::RowsSpec;
+use tabellion_runtime::{FailureKind, spec::RowsSpec};
 
 use super::{super::finding::Finding, super::holders, super::words, folder::of_file_system, sync};
 use crate::data::DataFolder;
@@ -21,11 +21,21 @@ fn present(folder: &DataFolder, packs: Packs) -> Vec<(&'static RowsSpec, PathBuf
     files.filter(|(_, path)| path.exists()).collect()
 }
 
-/// Checks that the folder is not a mistake, and exists.
+/// Checks that the folder is not a mistake, and exists, and that no file of rows is lost.
 pub(super) fn folder(folder: &DataFolder, packs: Packs) -> Vec<Finding> {
     const ID: &str = "data";
     let shown = folder.absolute();
     let shown = shown.display();
+    let specs = packs.over_rows().filter_map(|spec| spec.rows);
+    let mut gone = specs.filter(|spec| !records::path(&folder.path, spec).exists());
+    let lost = gone.find_map(|spec| {
+        let failure = records::inspect(&folder.path, spec).err()?;
+        let remedy = "without a backup, `tabellion data import` makes the file from an export";
+        (failure.kind != FailureKind::NotFound).then(|| Finding::red(ID, failure.to_string(), remedy))
+    });
+    if let Some(lost) = lost {
+        return vec![lost];
+    }
     vec![match folder.check(CreateFolders::Nothing) {
         Ok(()) if present(folder, packs).is_empty() => Finding::yellow(
             ID,
