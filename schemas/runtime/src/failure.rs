@@ -11,6 +11,8 @@ use crate::{schema::Violation, vocabulary::vocabulary};
 
 /// Name, in the data of an error that asks a caller to wait, of the number of seconds.
 pub const RETRY_AFTER: &str = "retryAfterSeconds";
+/// Number of seconds after which a call that was busy can be repeated.
+const BUSY_SECONDS: u64 = 1;
 /// Name, in the data of an error about a limit, of the limit.
 pub const LIMIT: &str = "limit";
 
@@ -85,6 +87,11 @@ impl Failure {
     /// Creates a failure of `kind` without details.
     pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into(), data: Map::new(), source: None }
+    }
+
+    /// Creates the failure of a call that succeeds later, with the details by which programs recognize it.
+    pub fn busy(message: impl Into<String>) -> Self {
+        Self::new(FailureKind::Busy, message).with("rule", "busy").with(RETRY_AFTER, BUSY_SECONDS)
     }
 
     /// Creates a failure of the system that clients cannot remedy. Clients learn only that it occurred; `detail` is for the log and the

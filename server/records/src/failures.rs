@@ -21,7 +21,7 @@ impl<T> Doing<T> for Result<T, Error> {
 fn failure(what: &str, error: Error) -> Failure {
     let (kind, message) = match error.sqlite_error_code() {
         _ if is_busy(&error) => {
-            (FailureKind::Busy, "another process is changing the data; try again".to_owned())
+            return Failure::busy("another process is changing the data; try again").with_source(error);
         }
         Some(ErrorCode::ConstraintViolation) => {
             (FailureKind::Conflict, "the change breaks a rule of its table; nothing has changed".to_owned())
@@ -89,6 +89,8 @@ mod tests {
     fn the_words_of_the_store_are_for_the_operator() {
         let sqlite = |code| failure("write a change", Error::SqliteFailure(ffi::Error::new(code), None));
         let missing = io::Error::from(io::ErrorKind::NotFound);
+        let busy = sqlite(ffi::SQLITE_BUSY);
+        assert_eq!((busy.kind, &busy.data["rule"]), (FailureKind::Busy, &"busy".into()));
         for (failure, told, shown) in [
             (sqlite(ffi::SQLITE_FULL), "free some space", "free some space"),
             (sqlite(ffi::SQLITE_READONLY), "mount it writable", "mount it writable"),

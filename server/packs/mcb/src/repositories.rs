@@ -292,7 +292,7 @@ fn failure(error: VcsError) -> Failure {
         | VcsError::Unrelated { .. } => invalid(NO_SUCH, "/base_branch", message),
         VcsError::Query(_) => invalid("query", "/query", message),
         VcsError::TooLarge { .. } | VcsError::Budget { .. } => Failure::new(FailureKind::TooLarge, message),
-        VcsError::Changing(_) => Failure::new(FailureKind::Busy, message),
+        VcsError::Changing(_) => Failure::busy(message),
         VcsError::Cancelled => Failure::stopped(),
         VcsError::Damaged { .. } => {
             // Path and cause are logged; the client does not see them.

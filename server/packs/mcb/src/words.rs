@@ -115,16 +115,16 @@ impl MemoryIndex for Words {
 
 /// Returns the failure for the client: the path of the index and the cause are only logged.
 pub(super) fn failure(error: IndexError) -> Failure {
-    let (kind, message) = match error {
-        IndexError::Busy => (FailureKind::Busy, error.to_string()),
+    let failure = match error {
+        IndexError::Busy => Failure::busy(error.to_string()),
         _ => {
             tracing::error!(%error, "the index of words can't be used");
             let message =
                 "the words can't be searched now; the server's log says why. `get` and `list` need no index";
-            (FailureKind::Io, message.to_owned())
+            Failure::new(FailureKind::Io, message)
         }
     };
-    Failure::new(kind, message).with_source(error)
+    failure.with_source(error)
 }
 
 fn asked(query: &MemoryQuery) -> Search {

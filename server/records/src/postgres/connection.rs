@@ -17,7 +17,7 @@ use futures_util::{
 };
 use parking_lot::Mutex;
 use tabellion_platform::blocking;
-use tabellion_runtime::{Failure, FailureKind, Row, rows::Select};
+use tabellion_runtime::{Failure, Row, rows::Select};
 use tokio::{
     runtime::{Builder, Handle, Runtime, RuntimeFlavor},
     sync::{OwnedSemaphorePermit, Semaphore},
@@ -312,8 +312,7 @@ impl Pool {
         let limited = async move { timeout(POOL_TIMEOUT, waiting).await };
         match self.run(limited).await? {
             Ok(Ok(permit)) => Ok(permit),
-            _ => Err(Failure::new(
-                FailureKind::Busy,
+            _ => Err(Failure::busy(
                 "all connections to the database are in use; nothing has changed, try again",
             )),
         }

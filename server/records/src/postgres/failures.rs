@@ -31,7 +31,7 @@ impl From<Error> for Fault {
             // Serialization, deadlock, unique value, reference.
             "40001" | "40P01" | "23505" | "23503" => Self::Conflict,
             "55P03" | "57014" | "53300" | "25P03" => {
-                advice(FailureKind::Busy, "the database is busy; nothing has changed, try again")
+                Self::Failure(Failure::busy("the database is busy; nothing has changed, try again"))
             }
             "53100" => advice(
                 FailureKind::Io,
@@ -73,9 +73,7 @@ impl Fault {
     /// Returns the failure of an operation that changed nothing.
     pub(crate) fn failure(self) -> Failure {
         match self {
-            Self::Conflict => {
-                Failure::new(FailureKind::Busy, "others change the same data; nothing has changed, try again")
-            }
+            Self::Conflict => Failure::busy("others change the same data; nothing has changed, try again"),
             Self::Lost(error) => away().with_source(error),
             Self::Failure(failure) => failure,
         }
@@ -84,7 +82,7 @@ impl Fault {
 
 /// Returns the failure of a database that can't be reached.
 pub(crate) fn away() -> Failure {
-    Failure::new(FailureKind::Busy, "the database can't be reached; nothing has changed, try again")
+    Failure::busy("the database can't be reached; nothing has changed, try again")
 }
 
 /// Returns the failure of a change that may have been made.

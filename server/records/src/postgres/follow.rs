@@ -12,7 +12,7 @@ use std::{
 
 use futures_util::future::try_join_all;
 use rusqlite::types::Value as Sql;
-use tabellion_runtime::{Failure, FailureKind};
+use tabellion_runtime::Failure;
 use tokio::time::sleep;
 
 use super::{
@@ -46,7 +46,7 @@ async fn wait_for(link: &Link, waiting: &Writers) -> Result<(), Failure> {
     while !waiting.is_disjoint(&writers(link).await?) {
         if begun.elapsed() > WRITERS_TIMEOUT {
             let message = "a change is not committed yet, for it waits for the database's copies; try again";
-            return Err(Failure::new(FailureKind::Busy, message));
+            return Err(Failure::busy(message));
         }
         sleep(POLL_INTERVAL).await;
     }

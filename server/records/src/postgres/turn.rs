@@ -170,7 +170,7 @@ impl<'a> Turn<'a> {
     /// Gives up this attempt: it needs the lock alone.
     fn too_much(&self) -> Failure {
         self.is_overtaken.store(true, Ordering::Relaxed);
-        Failure::new(FailureKind::Busy, "others change the same data; try again")
+        Failure::busy("others change the same data; try again")
     }
 
     /// Takes the lock of a part, unless the turn holds it, and then reads. Both are sent together, in this order: the read is

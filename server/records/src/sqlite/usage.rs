@@ -3,7 +3,7 @@
 use std::{io, path::Path};
 
 use tabellion_platform::{FileLock, try_lock_file, try_share_lock};
-use tabellion_runtime::{Failure, FailureKind};
+use tabellion_runtime::Failure;
 
 use crate::failures::io_failure;
 
@@ -36,10 +36,7 @@ pub(crate) fn alone(path: &Path) -> Result<Usage, Failure> {
     let lock = create(path)?;
     let all = try_lock_file(&lock).map_err(io_failure("lock", &lock))?;
     all.map(Usage).ok_or_else(|| {
-        Failure::new(
-            FailureKind::Busy,
-            format!("`{}` is in use; stop the servers that use it first", path.display()),
-        )
+        Failure::busy(format!("`{}` is in use; stop the servers that use it first", path.display()))
     })
 }
 
@@ -50,10 +47,7 @@ fn create(path: &Path) -> Result<std::path::PathBuf, Failure> {
 }
 
 fn being_replaced() -> Failure {
-    Failure::new(
-        FailureKind::Busy,
-        "another process is recovering or migrating the data; try again when it is done",
-    )
+    Failure::busy("another process is recovering or migrating the data; try again when it is done")
 }
 
 fn is_read_only(error: &io::Error) -> bool {

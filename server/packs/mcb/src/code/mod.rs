@@ -86,7 +86,7 @@ pub(super) fn refuse_token(token: Option<&String>) -> Result<(), RowError> {
 /// Returns the failure for the client: the path of the index and the cause are only logged.
 fn unusable(error: CodeError) -> Failure {
     match error {
-        CodeError::Busy => Failure::new(FailureKind::Busy, error.to_string()),
+        CodeError::Busy => Failure::busy(error.to_string()),
         CodeError::Filter(message) => Failure::new(FailureKind::Invalid, message),
         _ => {
             tracing::error!(%error, "the index of code can't be used");
