@@ -114,6 +114,20 @@ impl<'v> Call<'v> {
     }
 }
 
+/// Checks that the org exists that a caller is bound to: a misspelt one has no rows, which is no answer to any call.
+///
+/// # Errors
+/// If it does not exist.
+pub(super) async fn check_org(cx: &ReadCx<'_, Rows>) -> Result<(), RowError> {
+    let call = Call::from_context(cx);
+    let Some(orgs) = ROWS.org.filter(|_| call.within.is_bound) else { return Ok(()) };
+    if call.get(orgs.entity, call.org()).await?.is_some() {
+        return Ok(());
+    }
+    let key = format!("`{}`", call.org().escape_debug());
+    Err(RowError::NoSuch { field: "org_id", entity: orgs.entity, key })
+}
+
 /// Returns the entity of that name.
 ///
 /// # Errors

@@ -13,7 +13,7 @@ pub(super) type Answer<T> = Result<T, ToolError>;
 /// A mutating method's outcome.
 pub(super) type Change<T> = Result<Staged<T, Rows>, ToolError>;
 
-/// Implements methods of a tool that have the same context and outcome. Each is given as a future, made from the memory, the context and the
+/// Implements methods of a tool that have the same context and outcome; the caller's org is checked first. Each is given as a future, made from the memory, the context and the
 /// request; its error becomes the contract's.
 macro_rules! methods {
     ($context:ident -> $outcome:ident:
@@ -25,6 +25,7 @@ macro_rules! methods {
             $req: $request,
         ) -> $crate::state::$outcome<$response> {
             let $memory = self;
+            $crate::call::check_org($cx).await.map_err($crate::state::refused)?;
             $work.await.map_err($crate::state::refused)
         }
     )*};

@@ -2,7 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::bench::{Bench, Caller};
+use super::{
+    bench::{Bench, Caller},
+    memory::{MEMORY, request},
+};
 
 const SESSION: &str = "session";
 const AGENT: &str = "agent";
@@ -223,6 +226,20 @@ fn what_is_in_another_org_is_not_there() {
         assert_eq!(bench.by(&stranger).refusal(SESSION, request), "not_found");
     }
     assert_eq!(bench.by(&stranger).call(SESSION, json!({ "action": "list" }))["total"], 0);
+    // An org that does not exist is not an empty one.
+    let misspelt = bench.by(&Caller::new().of_org("org_B"));
+    for (tool, request) in [
+        (SESSION, json!({ "action": "list" })),
+        (MEMORY, request("list", "observation", json!({}))),
+        (MEMORY, request("get", "observation", json!({ "ids": ["x"] }))),
+        (MEMORY, request("inject", "observation", json!({}))),
+        (MEMORY, request("store", "session", json!({ "session_id": "s", "data": {} }))),
+        ("search", json!({ "resource": "memory", "query": "x" })),
+        ("index", json!({ "action": "status" })),
+        (AGENT, json!({ "action": "log_tool", "session_id": id, "data": { "tool_name": "grep" } })),
+    ] {
+        assert_eq!(misspelt.refusal(tool, request.clone()), "no_such", "{tool} {request}");
+    }
     // The same id can be a session of another org, too.
     let log = json!({ "action": "log_tool", "session_id": id, "data": { "tool_name": "grep" } });
     bench.by(&stranger).call(AGENT, log);
