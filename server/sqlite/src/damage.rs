@@ -1,5 +1,7 @@
 //! Errors that mean that a file is damaged.
 
+use std::io;
+
 use rusqlite::{Connection, Error, ErrorCode, ffi::SQLITE_IOERR_SHORT_READ};
 
 /// Returns true if the bytes of the file, or of its write-ahead log, are not those that SQLite wrote.
@@ -22,6 +24,26 @@ pub fn is_busy(error: &Error) -> bool {
 /// Returns true if there is no room for the change.
 pub fn is_full(error: &Error) -> bool {
     error.sqlite_error_code() == Some(ErrorCode::DiskFull)
+}
+
+/// Returns the reason and the remedy, for clients, of an error that comes from a place that can't be written.
+pub fn unwritable(error: &dyn std::error::Error) -> Option<&'static str> {
+    const FULL: &str = "the disk is full; free some space";
+    const DENIED: &str =
+        "the data folder can't be written; give the server's user permission to, or mount it writable";
+    let source = error.source()?;
+    if let Some(error) = source.downcast_ref::<Error>() {
+        return match error.sqlite_error_code()? {
+            ErrorCode::DiskFull => Some(FULL),
+            ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied => Some(DENIED),
+            _ => None,
+        };
+    }
+    match source.downcast_ref::<io::Error>()?.kind() {
+        io::ErrorKind::StorageFull => Some(FULL),
+        io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied => Some(DENIED),
+        _ => None,
+    }
 }
 
 /// Evidence of an error against a derived file, whose tables and rows have one author.

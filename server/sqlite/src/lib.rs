@@ -39,7 +39,7 @@ mod pool;
 mod tests;
 
 pub use self::{
-    damage::{Damage, check, is_busy, is_damage, is_full},
+    damage::{Damage, check, is_busy, is_damage, is_full, unwritable},
     derived::{Content, new_generation},
     kinds::{Authoritative, CALLS, CODE, Derived, Kind, LOG, NOTES, ROWS, VECTORS, WORDS},
     open::{BESIDE, FileError, Format, beside, lock, temporary},

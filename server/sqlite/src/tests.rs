@@ -1,12 +1,12 @@
 //! Every kind of file in every state.
 
-use std::{fs, path::Path, time::Duration};
+use std::{fs, io, path::Path, time::Duration};
 
-use rusqlite::{Connection, ErrorCode, OpenFlags, StatementStatus, config::DbConfig};
+use rusqlite::{Connection, ErrorCode, OpenFlags, StatementStatus, config::DbConfig, ffi};
 
 use crate::{
     Authoritative, CALLS, CODE, Content, Damage, Derived, FileError, Format, Kind, LOG, NOTES, Pool, ROWS,
-    VECTORS, WORDS, beside, check, is_busy, is_damage, open::open, temporary,
+    VECTORS, WORDS, beside, check, is_busy, is_damage, open::open, temporary, unwritable,
 };
 
 const AUTHORITATIVE: [&Authoritative; 2] = [&ROWS, &CALLS];
@@ -426,4 +426,26 @@ fn a_connection_that_can_write_lets_later_ones_write() {
     let only_file = CODE.connect_read_only(&path).unwrap();
     let refused = CODE.check_writable(&only_file).unwrap_err();
     assert_eq!(refused.sqlite_error_code(), Some(ErrorCode::ReadOnly));
+}
+
+#[test]
+fn a_place_that_can_not_be_written_is_told_with_its_remedy() {
+    #[derive(Debug, thiserror::Error)]
+    #[error("can't be used")]
+    struct Unusable<E: std::error::Error + 'static>(#[source] E);
+    let sqlite = |code| unwritable(&Unusable(rusqlite::Error::SqliteFailure(ffi::Error::new(code), None)));
+    let system = |kind: io::ErrorKind| unwritable(&Unusable(io::Error::from(kind)));
+    for (told, expected) in [
+        (sqlite(ffi::SQLITE_FULL), Some("free some space")),
+        (sqlite(ffi::SQLITE_READONLY), Some("mount it writable")),
+        (sqlite(ffi::SQLITE_CANTOPEN), Some("mount it writable")),
+        (sqlite(ffi::SQLITE_CORRUPT), None),
+        (system(io::ErrorKind::StorageFull), Some("free some space")),
+        (system(io::ErrorKind::ReadOnlyFilesystem), Some("mount it writable")),
+        (system(io::ErrorKind::PermissionDenied), Some("mount it writable")),
+        (system(io::ErrorKind::NotFound), None),
+    ] {
+        let is_told = |part| told.is_some_and(|told| told.contains(part));
+        assert!(expected.map_or(told.is_none(), is_told), "{told:?}");
+    }
 }

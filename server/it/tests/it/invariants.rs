@@ -201,7 +201,7 @@ const EDGES: &str = "
     pack: library records runtime vcs
     documents: contracts library markdown pack runtime
     brainforge: contracts library markdown meaning notes pack platform retrieval runtime
-    mcb: code contracts meaning pack platform records retrieval rules runtime vcs
+    mcb: code contracts meaning pack platform records retrieval rules runtime sqlite vcs
     clients: platform
     gateway: runtime
     mcp: gateway runtime

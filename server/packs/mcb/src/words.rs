@@ -16,6 +16,7 @@ use tabellion_retrieval::{
     Change, Changes, Document, Facet, Filters, Index, IndexError, Nearness, Search, Source, SourceError, Text,
 };
 use tabellion_runtime::{BoxFuture, Failure, FailureKind, Row, text::composed};
+use tabellion_sqlite::unwritable;
 
 use super::{
     code::{COLLECTION, Collections},
@@ -113,14 +114,16 @@ impl MemoryIndex for Words {
     }
 }
 
-/// Returns the failure for the client: the path of the index and the cause are only logged.
+/// Returns the failure for the client: the path of the index is only logged, and so is the cause unless the client can have it mended.
 pub(super) fn failure(error: IndexError) -> Failure {
     let failure = match error {
         IndexError::Busy => Failure::busy(error.to_string()),
         _ => {
             tracing::error!(%error, "the index of words can't be used");
-            let message =
-                "the words can't be searched now; the server's log says why. `get` and `list` need no index";
+            let reason = unwritable(&error).unwrap_or("the server's log says why");
+            let message = format!(
+                "the words can't be searched now: {reason}. `get`, and `list` without a query, need no index"
+            );
             Failure::new(FailureKind::Io, message)
         }
     };

@@ -39,8 +39,10 @@ pub(super) fn of_rows(spec: &'static RowsSpec, records: Arc<Records>, packs: Pac
             format!("`{shown}` says that it has everything, and has {has} rows where {rows} are there"),
             reindex,
         ),
-        Err(failure) => {
-            Finding::red(ID, failure.to_string(), "give your user access to the file, or delete it")
-        }
+        Err(failure) => Finding::red(
+            ID,
+            failure.to_string(),
+            "make the file and its folder writable; a damaged one can be deleted",
+        ),
     })
 }

@@ -24,6 +24,7 @@ use tabellion_runtime::{
     rows::{Filter, RowError, Select},
     text::composed,
 };
+use tabellion_sqlite::unwritable;
 use tabellion_vcs::VcsError;
 
 use super::{
@@ -83,15 +84,16 @@ pub(super) fn refuse_token(token: Option<&String>) -> Result<(), RowError> {
     }
 }
 
-/// Returns the failure for the client: the path of the index and the cause are only logged.
+/// Returns the failure for the client: the path of the index is only logged, and so is the cause unless the client can have it mended.
 fn unusable(error: CodeError) -> Failure {
     match error {
         CodeError::Busy => Failure::busy(error.to_string()),
         CodeError::Filter(message) => Failure::new(FailureKind::Invalid, message),
         _ => {
             tracing::error!(%error, "the index of code can't be used");
-            Failure::new(FailureKind::Io, "the index of code can't be used now; the server's log says why")
-                .with_source(error)
+            let reason = unwritable(&error).unwrap_or("the server's log says why");
+            let message = format!("the index of code can't be used now: {reason}");
+            Failure::new(FailureKind::Io, message).with_source(error)
         }
     }
 }
