@@ -31,6 +31,9 @@ use crate::{
 
 /// Name of the provenance among the details of a log entry.
 pub const DETAIL: &str = "provenance";
+/// Hint of a refusal by a server that does not find out what is missing.
+const HINT: &str =
+    "send these fields in `_meta`; for clients that can't, start the server with `--provenance discover`";
 /// Value of `rule` in the data of refusals.
 const RULE: &str = "provenance";
 
@@ -75,12 +78,16 @@ where
     sources.add_configured();
     sources.add_discovered().await;
     sources.add_defaults();
+    let is_strict = sources.is_strict();
     let provenance = sources.into_provenance();
     let missing = provenance.missing(spec);
     if used == ProvenanceUse::Required && !missing.is_empty() {
         let values = json!({ "tool": tool.name, "fields": missing.join(", ") });
         let sentence = template::render(spec.missing.message, &values);
-        let data = Map::from_iter([("missing".into(), json!(missing))]);
+        let mut data = Map::from_iter([("missing".into(), json!(missing))]);
+        if is_strict {
+            data.insert("hint".into(), HINT.into());
+        }
         return Err(refuse(contract, spec, tool, sentence, data));
     }
     if let Some(connection) = &call.origin.connection {

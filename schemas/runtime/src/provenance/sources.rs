@@ -118,7 +118,7 @@ impl<'a> Sources<'a> {
     }
 
     /// Returns true if discovery is off: fields that were not sent are then missing.
-    fn is_strict(&self) -> bool {
+    pub(super) fn is_strict(&self) -> bool {
         let origin = &self.call.origin;
         let environment = origin.environment.as_ref();
         environment.is_some_and(|environment| !environment.discovers(origin.transport))
