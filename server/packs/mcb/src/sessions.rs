@@ -53,7 +53,8 @@ pub(super) async fn create(
         && plan.get(entity("project")?, &[project.into()]).await?.is_none()
     {
         let message = format!(
-            "`project_id` is missing, and the project where the call comes from, `{}`, does not exist; create it, or send the id of one",
+            "`project_id` is missing, and `{}`, where the call comes from, is the id of no project; send the id of one, or set it as \
+             `project_id` in `.mcp-context.toml` there, and create it if it does not exist",
             project.escape_debug()
         );
         return Err(invalid("no_such", "/data", message));
