@@ -61,7 +61,7 @@ pub enum RowError {
         entity: &'static str,
     },
     /// Other rows refer to it.
-    #[error("{entity} {key} is in use by {}; delete or change those first", counted(by))]
+    #[error("{entity} {key} is in use by {}, and can't be deleted as long as they refer to it", counted(by))]
     InUse {
         /// Name of the entity.
         entity: &'static str,
