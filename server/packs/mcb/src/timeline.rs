@@ -11,7 +11,7 @@ use super::{
     call::Call,
     entries::{At, Entry, Kind, Selection},
     index::{MemoryIndex, MemoryQuery},
-    values::folded,
+    values::{folded, text},
     walk::Walk,
 };
 
@@ -28,7 +28,7 @@ pub(super) struct TimelineQuery {
 
 /// The entry at the centre of a timeline.
 pub(super) enum Anchor {
-    /// The one with this id.
+    /// The one with this id, or of the run with this id.
     Id(String),
     /// The best match.
     Query(String),
@@ -134,7 +134,12 @@ async fn find(
 ) -> Result<Entry, RowError> {
     let all = Selection::new(kind);
     let (id, named) = match anchor {
-        Anchor::Id(id) => (Some(id.clone()), id),
+        Anchor::Id(id) => {
+            // A run has an id besides that of its observation.
+            let run = call.get(kind.noun(), id).await?;
+            let observation = run.and_then(|run| text(&run, "observation_id").map(String::from));
+            (Some(observation.unwrap_or_else(|| id.clone())), id)
+        }
         Anchor::Query(text) => {
             let query = MemoryQuery::new(call, &all, text.clone(), 1);
             let best = index.search(&query).await?.hits.pop();

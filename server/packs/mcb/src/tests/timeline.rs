@@ -194,4 +194,11 @@ fn an_anchor_is_of_the_resource_and_the_org() {
     }
     let answer = bench.call(MEMORY, around("error_pattern", json!({ "anchor_id": pattern })));
     assert_eq!(answer["timeline"][0]["content"], "e: d");
+    let run =
+        json!({ "command": "c", "exit_code": 0, "duration_ms": 1, "success": true, "execution_type": "ci" });
+    let run = bench.store("execution", run);
+    for id in ["execution_id", "observation_id"] {
+        let answer = bench.call(MEMORY, around("execution", json!({ "anchor_id": run[id] })));
+        assert_eq!(answer["anchor_id"], run["observation_id"], "{id}");
+    }
 }
