@@ -216,10 +216,8 @@ impl Selection {
             }
         }
         for tag in &self.tags {
-            let mut spelled = vec![tag.nfc().collect::<String>(), tag.nfd().collect()];
-            spelled.dedup();
             let has = |tag: String| Filter { field: "tags", test: Test::HasItem, value: tag.into() };
-            select.any.push(spelled.into_iter().map(has).collect());
+            select.any.push(spellings(tag).into_iter().map(has).collect());
         }
         Ok(select)
     }
@@ -244,6 +242,13 @@ impl Selection {
             && self.tags.iter().all(|tag| entry.has_tag(tag))
             && (types.is_empty() || types.contains(&entry.word))
     }
+}
+
+/// Returns a text composed and decomposed, once if that is the same.
+pub(super) fn spellings(text: &str) -> Vec<String> {
+    let mut all = vec![text.nfc().collect::<String>(), text.nfd().collect()];
+    all.dedup();
+    all
 }
 
 /// Returns a pattern as one text.

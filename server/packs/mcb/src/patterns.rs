@@ -11,7 +11,7 @@ use tabellion_runtime::{
 
 use super::{
     call::{Call, entity, stage},
-    entries::{ERROR_PATTERN, Kind, Selection},
+    entries::{ERROR_PATTERN, Kind, Selection, spellings},
     index::{MemoryIndex, MemoryQuery},
     observations::{is_named, set_place},
     values::{fold, integer, invalid, joined, picked, required, texts, typed, without_nulls},
@@ -46,9 +46,10 @@ pub(super) async fn store(
     data.insert("last_seen_at".into(), call.now().into());
     let mut plan = call.plan();
     let patterns = entity(ERROR_PATTERN)?;
-    let fields = ["project_id", "pattern_signature"];
-    let same = fields.map(|field| Filter::is(field, data.get(field).cloned().unwrap_or_default()));
-    let earlier = plan.select(Select::new(patterns, same.into())).await?.pop();
+    let mut same = Select::new(patterns, vec![Filter::is("project_id", required(&data, "project_id")?)]);
+    let spelled = spellings(required(&data, "pattern_signature")?).into_iter();
+    same.any.push(spelled.map(|text| Filter::is("pattern_signature", text)).collect());
+    let earlier = plan.select(same).await?.pop();
     let is_again = earlier.is_some();
     let row = match earlier {
         Some(earlier) => {
@@ -74,6 +75,8 @@ pub(super) async fn store(
 
 /// Returns the fields that another occurrence sets: the newest description, a count, and lists with the new items added.
 fn occurred(earlier: &Row, mut data: Row) -> Result<Row, RowError> {
+    // The signature is fixed, and may be spelled with decomposed letters in one of the two.
+    data.shift_remove("pattern_signature");
     let count = integer(earlier, "occurrence_count").unwrap_or_default();
     data.insert("occurrence_count".into(), (count + 1).into());
     for field in JOINED {

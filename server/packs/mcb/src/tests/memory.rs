@@ -285,6 +285,11 @@ fn an_error_pattern_counts_and_joins() {
     });
     assert_eq!(row, &expected);
     assert_eq!(row["provenance"]["session_id"], "s-2");
+    // Letters with marks are the same, composed or decomposed.
+    for (signature, count) in [("cafe\u{301}", 1), ("caf\u{e9}", 2), ("cafe\u{301}", 3), ("cafe", 1)] {
+        let data = json!({ "project_id": "accents", "pattern_signature": signature, "description": "d" });
+        assert_eq!(bench.store("error_pattern", data)["occurrence_count"], count, "{signature:?}");
+    }
     let other = bench.call(
         MEMORY,
         request(
