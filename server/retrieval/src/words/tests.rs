@@ -44,7 +44,7 @@ fn english_words_are_reduced_to_stems() {
         ("Ann’s ANN'S", "ann ann"),
         ("L'application, l’utilisateur", "applic lapplic utilisateur lutilisateur"),
         ("dell'utente d'HTTPServer", "utent dellutent dhttpserver d http server"),
-        ("O'Brien can't", "obrien [cant]"),
+        ("O'Brien can't", "obrien o brien [cant]"),
         ("rock 'n' roll 'quoted'", "rock n roll quot"),
         ("the of and", "[the] [of] [and]"),
         ("did she go?", "[did] [she] go"),
