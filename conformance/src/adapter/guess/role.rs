@@ -3,7 +3,7 @@
 use serde_json::Value;
 use tabellion_runtime::spec::EffectKind;
 
-use super::listing::{key, kind, resolved, toml};
+use super::listing::{key, kind, opens, resolved, toml};
 use crate::adapter::{offer::Offer, parse::FILL_IN};
 
 /// Words in names of arguments and tools, by purpose.
@@ -127,12 +127,28 @@ impl WantedEffect<'_> {
         whole.then_some(made)
     }
 
-    fn object(
+    fn object<'a>(
         &self,
-        schema: &Value,
-        root: &Value,
+        schema: &'a Value,
+        root: &'a Value,
         way: &ToolRole,
-        seen: &mut ToolArguments,
+        seen: &mut ToolArguments<'a>,
+    ) -> Option<String> {
+        if !opens(schema, &seen.around) {
+            return None;
+        }
+        seen.around.push(schema);
+        let members = self.members(schema, root, way, seen);
+        seen.around.pop();
+        members
+    }
+
+    fn members<'a>(
+        &self,
+        schema: &'a Value,
+        root: &'a Value,
+        way: &ToolRole,
+        seen: &mut ToolArguments<'a>,
     ) -> Option<String> {
         let properties = schema["properties"].as_object()?;
         if let (1, Some((name, property))) = (properties.len(), properties.iter().next()) {
@@ -156,14 +172,14 @@ impl WantedEffect<'_> {
     }
 
     /// Returns the TOML for one argument; `None` to omit it.
-    fn value(
+    fn value<'a>(
         &self,
         name: &str,
-        property: &Value,
-        root: &Value,
+        property: &'a Value,
+        root: &'a Value,
         required: bool,
         way: &ToolRole,
-        seen: &mut ToolArguments,
+        seen: &mut ToolArguments<'a>,
     ) -> Option<String> {
         let words = words(name);
         let has = |names: &[&str]| words.iter().any(|word| names.contains(&word.as_str()));
@@ -252,13 +268,15 @@ struct ToolRole {
     whole: bool,
     /// True if the tool is about a part of a document.
     is_edit: bool,
-    needs: fn(&ToolArguments) -> bool,
+    needs: fn(&ToolArguments<'_>) -> bool,
     comment: Option<&'static str>,
 }
 
 /// Purposes for which a tool has an argument.
 #[derive(Debug, Default)]
-struct ToolArguments {
+struct ToolArguments<'a> {
+    /// The objects that are being drafted, each inside of the one before.
+    around: Vec<&'a Value>,
     path: bool,
     content: bool,
     old: bool,
@@ -268,7 +286,7 @@ struct ToolArguments {
     dry_run: bool,
 }
 
-const fn way(verbs: &'static [&'static str], needs: fn(&ToolArguments) -> bool) -> ToolRole {
+const fn way(verbs: &'static [&'static str], needs: fn(&ToolArguments<'_>) -> bool) -> ToolRole {
     ToolRole { verbs, path: true, old_and_new: false, whole: false, is_edit: false, needs, comment: None }
 }
 
@@ -372,6 +390,10 @@ mod tests {
                 json!({ "type": "object", "properties": properties, "required": ["paths", "changes"] });
             let offer = Offer::from([(tool.to_owned(), json!({ "name": tool, "inputSchema": schema }))]);
             let wanted = WantedEffect { kind, content: "/content", target: None, path: "P", previews: false };
+        let tree = json!({ "changes": { "type": "array", "items": { "type": "object", "properties": {
+            "path": text(), "search": text(), "replace": text(),
+            "then": { "type": "array", "items": { "$ref": "#/properties/changes/items" } },
+        } } } });
             let members = |text: &str| {
                 let table: toml::Table = format!("x = {text}").parse().expect("TOML");
                 table
@@ -381,3 +403,10 @@ mod tests {
         }
     }
 }
+            (
+                "edit_tree",
+                EffectKind::Append,
+                &tree,
+                r#"{ changes = [{ path = "P", replace = "{new}", search = "{old}" }] }"#,
+            ),
+            assert!(listing::tools(&offer).contains(tool));
