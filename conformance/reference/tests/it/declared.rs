@@ -33,6 +33,33 @@ fn a_server_is_held_to_what_it_declares() {
     }
 }
 
+/// Requests that need no tool show what a server makes of a foreign page.
+#[test]
+fn origins_are_judged_whatever_the_tools_are() {
+    let only = "http/origin,http/revision-header,http/headers-agree,http/other-methods";
+    let run = [
+        "--contract",
+        "declared",
+        "--only",
+        only,
+        "--time-budget",
+        "600",
+        "--url",
+        "http://127.0.0.1:{port}/mcp",
+    ];
+    let server = ["--", REFERENCE, "--library", "{library}", "--http", "127.0.0.1:{port}"];
+    for (mutant, code, said) in [
+        (&[][..], exit::PASSED, "7 passed, 1 not applicable"),
+        (
+            &["--mutant", "http-any-origin"],
+            exit::BROKEN,
+            "a call from http://attacker.example was answered with",
+        ),
+    ] {
+        runs(&[&run[..], &server, mutant].concat(), code, &[said]);
+    }
+}
+
 /// A server without a library keeps its store in the folder for data.
 #[test]
 fn a_store_is_also_found_in_the_folder_for_data() {

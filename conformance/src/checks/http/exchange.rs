@@ -105,13 +105,16 @@ pub(super) fn message(talk: &mut Talk<'_>, method: &str, params: Value) -> Resul
     Ok(serde_json::from_str(&talk.request(&json!("by hand"), method, params))?)
 }
 
-/// Returns a call that changes a document, or one that reads if the server has no tool that writes.
+/// Returns a call that changes a document, or one that reads if the server has no tool that writes. If no tool is known to do either, it is
+/// a request for the list of tools.
 pub(super) fn call(bench: &Bench<'_>, scene: &Scene<'_>, talk: &mut Talk<'_>) -> Result<Value, Stop> {
     let with = With { path: "notes/new.md", content: "# New\n", ..With::default() };
     let read = With { path: DOCUMENT, ..with };
     let call = bench.subject.request(EffectKind::Write, with);
     let call = call.or_else(|| bench.subject.request(EffectKind::Read, read));
-    let call = call.ok_or_else(|| not_applicable("the server has no such tools"))?;
+    let Some(call) = call else {
+        return message(talk, "tools/list", json!({}));
+    };
     let params = talk.params(scene, call.tool, &call.arguments)?;
     message(talk, "tools/call", params)
 }

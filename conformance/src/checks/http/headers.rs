@@ -7,7 +7,7 @@ use super::exchange::{call, ensure_harmless, library, message, only_in, post, se
 use crate::{
     check::{Bench, Case, Check},
     era::Era,
-    judgement::{Judgement, ensure},
+    judgement::{Judgement, ensure, not_applicable},
     named,
     talk::Talk,
     target::streamable::{METHOD, NAME, REVISION as REVISION_HEADER, in_base64},
@@ -18,8 +18,8 @@ pub(super) const ORIGIN: Check = Check {
     guarantees: &[],
     states: "A call that a web page of a foreign origin makes is refused with 403.",
     explains: "A page can have a browser send requests to a server on the same machine, also under a host name of \
-               its own (DNS rebinding); only the `Origin` header reveals it. Calls are sent with foreign origins, \
-               with the server's own address or the page's host in `Host`. No file may change.",
+               its own (DNS rebinding); only the `Origin` header reveals it. Calls (of a server without a tool known to \
+               read or write, requests for its tools) are sent with foreign origins, with the server's own address or the page's host in `Host`. No file may change.",
     cases: |_| {
         let origins = [
             ("http://attacker.example", false),
@@ -132,6 +132,12 @@ named! {
 }
 
 impl HeaderChange {
+    /// Returns true if the headers name a tool.
+    fn is_of_tool(self) -> bool {
+        use HeaderChange::{NameInBase64, NameInCapitals, NoName, OtherName, OtherNameInBase64};
+        matches!(self, NoName | OtherName | NameInCapitals | OtherNameInBase64 | NameInBase64)
+    }
+
     /// Returns true if the server must accept the headers.
     fn is_valid(self) -> bool {
         matches!(self, Self::NameInBase64 | Self::OtherLetters)
@@ -146,11 +152,16 @@ fn consistent(bench: &Bench<'_>, case: &Case) -> Judgement {
     let before = scene.view()?;
     let call = call(bench, &scene, &mut talk)?;
     let name = call["params"]["name"].as_str().unwrap_or_default();
+    if name.is_empty() && headers.is_of_tool() {
+        return Err(not_applicable("the server has no tool that is known to read or write"));
+    }
     let request = post(&talk, &call)?;
     let request = match headers {
         HeaderChange::NoMethod => request.without(METHOD),
-        HeaderChange::OtherMethod => request.with(METHOD, "tools/list"),
-        HeaderChange::MethodInCapitals => request.with(METHOD, "TOOLS/CALL"),
+        HeaderChange::OtherMethod => request.with(METHOD, "prompts/list"),
+        HeaderChange::MethodInCapitals => {
+            request.with(METHOD, &call["method"].as_str().unwrap_or_default().to_uppercase())
+        }
         HeaderChange::NoName => request.without(NAME),
         HeaderChange::OtherName => request.with(NAME, "conformance-unknown"),
         HeaderChange::NameInCapitals => request.with(NAME, &name.to_uppercase()),
