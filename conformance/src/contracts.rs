@@ -21,8 +21,9 @@ pub const DECLARED: &str = "declared";
 /// The id of the contract that consists of the promises of a server's author.
 pub const PROMISED: &str = "promised";
 
-/// The ids under which checks name the guarantees of kinds that documents and commits don't have, or that depend on an operator's choice.
+/// Ids under which checks name guarantees of a kind, in addition to those that have this kind in the suite's own contracts.
 pub(crate) const BY_KIND: &[(GuaranteeKind, &str)] = &[
+    (GuaranteeKind::Commit, "returns-commit"),
     (GuaranteeKind::Remote, "acknowledged-is-in-the-remote"),
     (GuaranteeKind::OneChange, "one-change-per-mutation"),
     (GuaranteeKind::Rows, "rows-are-what-was-said"),

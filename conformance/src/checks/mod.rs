@@ -317,6 +317,7 @@ mod tests {
         };
         for (check, expected) in [
             ("mutation/one-commit", &["one-commit"][..]),
+            ("mutation/returned-id", &["one-commit"]),
             ("mutation/recorded", &[]),
             ("approval/declined", &["requires-approval", "asks-first"]),
             ("bytes/read-exact", &[]),

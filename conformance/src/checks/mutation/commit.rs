@@ -26,7 +26,7 @@ pub(super) const ONE_COMMIT: Check = Check {
     guarantees: &["commit-per-mutation"],
     states: "An accepted mutation makes exactly one commit, on top of the last one, which changes exactly its document.",
     explains: "Makes a mutating call of each declared effect, and each valid example of the contract's mutating tools, on a \
-               library of a few documents. According to git, HEAD must have one new commit whose only parent is the old \
+               library of a few documents, of which a person has changed one that an example does not name. According to git, HEAD must have one new commit whose only parent is the old \
                HEAD, whose only changed path is the call's, and whose content equals the folder's. An example that is \
                refused is tried again on an almost empty library, after the examples of the other tools, and by \
                callers of the roles that may call the tool.",
@@ -47,9 +47,11 @@ pub(super) const RETURNED_ID: Check = Check {
 const DOCUMENTS: &[(&str, &str)] = &[
     (DOCUMENT, "# Plan\n\nIntro.\n\n## Scope\n\nAll of it.\n\n## Later\n\nNothing.\n"),
     ("notes/other.md", "# Other\n\nStays.\n"),
-    ("README.md", "# Library\n"),
+    (PERSONS, "# Library\n"),
 ];
 const DOCUMENT: &str = "notes/plan.md";
+/// The document that a person has changed when an example is called.
+const PERSONS: &str = "README.md";
 
 /// A mutation of one document.
 #[derive(Debug, Serialize, Deserialize)]
@@ -65,11 +67,11 @@ enum Mutation {
     Example { tool: String, example: String },
 }
 
-/// Returns a case for each effect, and for each valid example of the mutating tools that `fits` accepts.
+/// Returns a case for each effect and each valid example of the mutating tools that `fits` accepts.
 fn cases(bench: &Bench<'_>, fits: fn(&ToolSpec) -> bool) -> Result<Vec<Case>, Stop> {
     let mut cases = Vec::new();
     for (effect, kind) in CHANGES.into_iter().enumerate() {
-        if bench.subject.tool_with(kind).is_none() {
+        if !bench.subject.tool_with(kind).is_some_and(|(tool, _)| fits(tool)) {
             continue;
         }
         let new = (kind == EffectKind::Write).then_some("notes/new.md");
@@ -161,7 +163,7 @@ fn accepted_example<'a>(bench: &Bench<'a>, tool: &str, example: &str) -> Result<
     let named: Vec<_> = all().map(|call| call.path()).filter(|path| is_plain(path)).collect();
     let full: Vec<_> =
         named.iter().map(|path| (path.as_str(), DOCUMENTS[0].1)).chain(DOCUMENTS.iter().copied()).collect();
-    let empty = [("README.md", "# Library\n")];
+    let empty = [(PERSONS, "# Library\n")];
     let libraries = [(&full[..], false), (&empty, false), (&full, true)];
     let auth = bench.subject.contract.auth.iter();
     let roles = auth.flat_map(|auth| auth.roles).filter(|role| found.roles.contains(&role.name));
@@ -177,6 +179,9 @@ fn accepted_example<'a>(bench: &Bench<'a>, tool: &str, example: &str) -> Result<
         let others = all().filter(|other| others_first && other.tool.label() != tool);
         for other in others {
             client.make(&other)?;
+        }
+        if !["", PERSONS].contains(&&*call.path()) {
+            scene.put(PERSONS, "# Library\n\nNot committed yet.\n")?;
         }
         match make(scene, client, call.clone())? {
             Ok(accepted) => return Ok(accepted),
@@ -222,9 +227,8 @@ fn judge_one_commit(bench: &Bench<'_>, case: &Case) -> Judgement {
         let expected = if path.is_empty() { "one document" } else { &path };
         format!("the commit changes {changed:?} instead of `{expected}`")
     })?;
-    ensure(mutation.after.library.status.is_empty(), || {
-        format!("`git status` lists uncommitted changes: {}", mutation.after.library.status)
-    })
+    let (before, after) = (&mutation.before.library.status, &mutation.after.library.status);
+    ensure(before == after, || format!("`git status` lists uncommitted changes: {after}"))
 }
 
 fn judge_returned_id(bench: &Bench<'_>, case: &Case) -> Judgement {
