@@ -16,7 +16,7 @@ use tabellion_runtime::Guarantee;
 use crate::{
     Subject,
     check::{Bench, Case, Check, Profile},
-    checks,
+    checks, contracts,
     era::Era,
     judgement::{Cause, Failure, Judgement, NotShown, Shows, Stop, not_shown},
     known::KnownFailures,
@@ -89,19 +89,24 @@ pub fn run(subject: &Subject, options: &Options, observer: &dyn Observer) -> Rep
     let since = Instant::now();
     let mut reports = Vec::new();
     let subject = &observed(subject, options);
-    for (era, check) in plan(subject, options) {
-        let is_over = options.time_budget.is_some_and(|budget| since.elapsed() >= budget);
-        if options.leaves_rest && is_over {
+    let plan = plan(subject, options);
+    let end = options.time_budget.map(|budget| since + budget);
+    for (done, (era, check)) in plan.iter().copied().enumerate() {
+        let left = end.map(|end| end.saturating_duration_since(Instant::now()));
+        if options.leaves_rest && left.is_some_and(|left| left.is_zero()) {
             break;
         }
+        // Lists of tools can make any number of cases, so that each check gets twice its share of the time. Others are not cut short.
+        let share =
+            left.map(|left| left.min(left * 2 / u32::try_from(plan.len() - done).unwrap_or(u32::MAX)));
+        let share = share.filter(|_| contracts::is_declared(subject.contract));
         let subject = Subject { era, ..subject.clone() };
         let report = Runner {
             subject: &subject,
             options,
             check,
             observer,
-            // A run that leaves the rest ends between two checks, so that no check is half done.
-            deadline: options.time_budget.filter(|_| !options.leaves_rest).map(|budget| since + budget),
+            deadline: if options.leaves_rest { share.map(|share| Instant::now() + share) } else { end },
         }
         .run();
         observer.ends(&report);
@@ -301,20 +306,27 @@ impl Runner<'_> {
             _ => cases,
         };
         self.observer.begins(self.check, self.subject.era, cases.len());
-        let stopped = self.try_all(&cases);
-        self.report(cases.len(), stopped, since.elapsed())
+        let (tried, stopped) = self.try_all(&cases);
+        self.report(tried, stopped, since.elapsed())
     }
 
-    /// Runs all cases; returns those that did not pass, in order.
-    fn try_all(&self, cases: &[Case]) -> Vec<UnpassedCase> {
+    /// Runs the cases; returns how many have a result, and those that did not pass, in order.
+    fn try_all(&self, cases: &[Case]) -> (usize, Vec<UnpassedCase>) {
+        let leaves_rest = self.options.leaves_rest && self.deadline.is_some();
+        let order = if leaves_rest { spread(cases.len()) } else { (0..cases.len()).collect() };
         let (next, failures) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let stopped = Mutex::new(Vec::new());
         let most = if self.is_brief() { 1 } else { MAX_FAILURES };
         let work = || {
             while failures.load(Ordering::Relaxed) < most {
-                let number = next.fetch_add(1, Ordering::Relaxed);
-                let Some(case) = cases.get(number) else { break };
-                if self.is_late() {
+                let turn = next.load(Ordering::Relaxed);
+                if leaves_rest && turn > 0 && self.is_late() {
+                    break;
+                }
+                let turn = next.fetch_add(1, Ordering::Relaxed);
+                let Some(&number) = order.get(turn) else { break };
+                let case = &cases[number];
+                if !leaves_rest && self.is_late() {
                     let mut stopped = stopped.lock().unwrap_or_else(PoisonError::into_inner);
                     stopped.push(self.not_reached(number, case));
                     continue;
@@ -338,7 +350,8 @@ impl Runner<'_> {
         });
         let mut stopped = stopped.into_inner().unwrap_or_else(PoisonError::into_inner);
         stopped.sort_by_key(|(number, ..)| *number);
-        stopped
+        let tried = if leaves_rest { next.into_inner().min(cases.len()) } else { cases.len() };
+        (tried, stopped)
     }
 
     /// Returns true if one failing case is enough, as it is.
@@ -364,7 +377,7 @@ impl Runner<'_> {
 
     fn report(&self, cases: usize, stopped: Vec<UnpassedCase>, took: Duration) -> CheckReport {
         let mut verdict = Verdict::from_stops(cases, stopped.iter().map(|(_, _, stop, _)| stop));
-        if verdict == Verdict::Pass && self.is_late() && !stopped.is_empty() {
+        if verdict == Verdict::Pass && !self.options.leaves_rest && self.is_late() && !stopped.is_empty() {
             verdict = Verdict::NotShown;
         }
         // A reason in the server is more useful than one in this machine.
@@ -436,5 +449,28 @@ fn sample(mut cases: Vec<Case>) -> Vec<Case> {
     cases
 }
 
+/// Returns the numbers of cases in an order of which every beginning is spread over all of them.
+fn spread(cases: usize) -> Vec<usize> {
+    let mut order: Vec<_> = (0..cases).collect();
+    // Multiples of the golden ratio, of which only the part after the point counts.
+    order.sort_by_key(|number| (*number as u32).wrapping_mul(0x9E37_79B9));
+    order
+}
+
 /// A case that did not pass: number, case, reason, trace.
 type UnpassedCase = (usize, Case, Stop, Trace);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_beginning_of_a_spread_order_is_from_everywhere() {
+        for (cases, first) in [(0, &[][..]), (2, &[0, 1]), (100, &[0, 89, 34, 68, 13])] {
+            let mut order = spread(cases);
+            assert!(order.starts_with(first), "{order:?}");
+            order.sort_unstable();
+            assert!(order.into_iter().eq(0..cases));
+        }
+    }
+}

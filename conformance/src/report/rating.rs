@@ -2,9 +2,12 @@
 
 use std::cmp::Reverse;
 
+use tabellion_runtime::ContractSpec;
+
 use super::{CheckReport, GuaranteeReport, Report, Verdict};
 use crate::{
     check::{Profile, Severity, counted},
+    checks,
     contracts::{DECLARED, PROMISED},
     judgement::Cause,
 };
@@ -264,7 +267,7 @@ impl Report {
     }
 
     /// Returns the number of promises that hold, and of all: the contract's guarantees, or, of a server that is judged by its declarations,
-    /// the required checks that apply.
+    /// the required checks that apply or were not run.
     pub fn promises(&self) -> (usize, usize) {
         if !self.guarantees.is_empty() {
             return (self.guarantees(Some(Rating::Holds)), self.guarantees.len());
@@ -275,7 +278,10 @@ impl Report {
         };
         let required = || self.checks.iter().filter(is_required);
         let held = required().filter(|check| check.rating() == Rating::Holds);
-        (held.count(), required().count())
+        let declared = ContractSpec { id: DECLARED, ..ContractSpec::EMPTY };
+        let left = self.not_run.iter().filter_map(|id| checks::find(id));
+        let left = left.filter(|check| check.severity_in(&declared) == Severity::Must);
+        (held.count(), required().count() + left.count())
     }
 
     /// Returns the id of the contract.

@@ -88,6 +88,19 @@ fn reports_of_different_contracts_are_not_compared() {
     let reports = [sample::passing(), sample::hostile()];
     let error = Comparison::new(&reports).unwrap_err();
     assert!(error.contains("about the contract a\"><b"), "{error}");
+    assert!(!error.contains(['\u{1b}', '\u{202e}', '\n']), "{error:?}");
+}
+
+#[test]
+fn a_badge_counts_required_checks_that_were_not_run() {
+    let mut report = sample::passing();
+    report.contract = "declared 0.1.0".into();
+    report.guarantees.clear();
+    let (held, all) = report.promises();
+    assert_eq!(held, all);
+    report.not_run =
+        ["wire/ids", "schema/valid-accepted", "budget/memory", "no/check"].map(String::from).to_vec();
+    assert_eq!(report.promises(), (held, all + 1));
 }
 
 /// The part of a page that is its own.
