@@ -39,7 +39,7 @@ const MAX_STRAYS: usize = 1_000;
 const STRAY_TIMEOUT: Duration = Duration::from_secs(20);
 /// Number of lines of a server's output to show: as many from the beginning as from the end.
 const MAX_LINES: usize = 48;
-/// Length to which a shown line is cut, in characters.
+/// Length to which a shown line, a name and a version are cut, in characters.
 const MAX_WIDTH: usize = 160;
 
 /// Eras and identity of a server.
@@ -254,9 +254,10 @@ fn not_started(program: &str, error: &std::io::Error) -> String {
 fn identity(result: &Value) -> Option<Identity> {
     let info =
         result.get("serverInfo").or_else(|| result.pointer("/_meta/io.modelcontextprotocol~1serverInfo"))?;
+    let short = |text: &str| text.chars().take(MAX_WIDTH).collect();
     Some(Identity {
-        name: info["name"].as_str()?.to_owned(),
-        version: info["version"].as_str().unwrap_or_default().to_owned(),
+        name: short(info["name"].as_str()?),
+        version: short(info["version"].as_str().unwrap_or_default()),
     })
 }
 

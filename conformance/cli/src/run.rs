@@ -23,6 +23,7 @@ use tabellion_conformance::{
         Rating, Report,
         progress::Progress,
         terminal::{self, Extras, RerunCommand},
+        visible,
     },
     run::{self, Options},
 };
@@ -133,7 +134,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<u8, Trouble> {
     let not_judged = if is_declared {
         eprintln!(
             "note: {} is judged by what its tools declare; an adapter (`template`) or `--contract` adds promises",
-            subject.name
+            visible::line(&subject.name)
         );
         left_out
     } else {
@@ -141,7 +142,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<u8, Trouble> {
         checks::not_judged(subject.contract)
     };
     for part in not_judged {
-        eprintln!("note: not judged: {part}");
+        eprintln!("note: not judged: {}", visible::line(&part));
     }
     place(&subject, &mut options)?;
     let progress = Progress::new(arguments.quiet, run::plan(&subject, &options).len());
@@ -163,7 +164,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<u8, Trouble> {
 
 /// Chooses the place of the libraries of a run, and reports it if it is not the usual one.
 fn place(subject: &Subject, options: &mut Options) -> Result<(), Trouble> {
-    let (name, usual) = (&subject.name, tempfile::env::temp_dir());
+    let (name, usual) = (visible::line(&subject.name), tempfile::env::temp_dir());
     match base::find(subject) {
         Ok(Base::Usual) => {}
         Ok(Base::Elsewhere(folder)) => {

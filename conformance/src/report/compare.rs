@@ -1,5 +1,6 @@
 //! Aligns the reports of several servers.
 
+use super::visible;
 use crate::{
     check::Severity,
     contracts::{DECLARED, PROMISED},
@@ -77,10 +78,11 @@ impl<'a> Comparison<'a> {
         let (id, _) = contract(first);
         if let Some(other) = reports.iter().find(|report| contract(report).0 != id) {
             return Err(format!(
-                "the report of {} is about the contract {}, the report of {} about {id}",
-                other.server.name,
-                contract(other).0,
-                first.server.name
+                "the report of {} is about the contract {}, the report of {} about {}",
+                visible::line(&other.server.name),
+                visible::line(contract(other).0),
+                visible::line(&first.server.name),
+                visible::line(id)
             ));
         }
         let mut versions: Vec<_> = reports.iter().map(|report| contract(report).1).collect();
