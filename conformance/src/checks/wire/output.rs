@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use tabellion_runtime::schema::compile;
+use tabellion_runtime::schema::compile_any;
 
 use super::calls::{id, library, native_only, short, valid_calls};
 use crate::{
@@ -91,7 +91,7 @@ fn judge_structured(bench: &Bench<'_>, case: &Case, schema: &Value, result: &Val
         });
     };
     if !schema.is_null() {
-        let validator = compile(schema);
+        let validator = compile_any(schema);
         let validator =
             validator.map_err(|why| fail(format!("the listed output schema is invalid: {why}")))?;
         ensure(validator.is_valid(structured), || {

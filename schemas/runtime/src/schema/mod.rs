@@ -128,6 +128,7 @@ impl Schema {
             // Without additions, the wire schema is enforced as it is, descriptions included.
             let beyond = enforced.filter(|enforced| *enforced != views::bare(wire));
             let enforced = beyond.unwrap_or_else(|| wire.clone());
+            let compile = if self.is_authored { compile } else { compile_any };
             let validator = compile(&enforced).expect("generated schemas compile");
             Compiled { validator, enforced, rules }
         })
@@ -231,12 +232,20 @@ fn likeness(a: &str, b: &str) -> f64 {
 /// # Errors
 /// If it is not a schema.
 pub fn compile(schema: &Value) -> Result<Validator, String> {
-    jsonschema::options()
-        .with_draft(jsonschema::Draft::Draft202012)
-        .should_validate_formats(true)
-        .with_pattern_options(jsonschema::PatternOptions::regex())
-        .build(schema)
-        .map_err(|error| error.to_string())
+    let options = options().with_pattern_options(jsonschema::PatternOptions::regex());
+    options.build(schema).map_err(|error| error.to_string())
+}
+
+/// As [`compile`], for a schema of someone else: patterns may have look-around and back-references, which take more than linear time.
+///
+/// # Errors
+/// If it is not a schema, or refers to one elsewhere.
+pub fn compile_any(schema: &Value) -> Result<Validator, String> {
+    options().build(schema).map_err(|error| error.to_string())
+}
+
+fn options() -> jsonschema::ValidationOptions<'static> {
+    jsonschema::options().with_draft(jsonschema::Draft::Draft202012).should_validate_formats(true)
 }
 
 fn is_below(pointer: &str, prefix: &str) -> bool {
