@@ -1,8 +1,8 @@
 //! Snapshots of everything that a call without a change must preserve: documents with their timestamps, the library's
 //! surroundings, history, index, refs, hooks and configuration.
 //!
-//! A server may keep a folder of its own in `.git`, and git's objects may appear and disappear. Everything else in `.git`
-//! must stay the same.
+//! A server may keep files of its own in `.git`, locks included, and git's objects may appear and disappear. Everything else in
+//! `.git`, and each lock of such a file, must stay the same.
 
 use std::{
     collections::BTreeMap,
@@ -17,7 +17,7 @@ use crate::{
     scene::{Scene, View},
 };
 
-/// Entries of `.git` that belong to git or the user, except locks. The index is compared by its content.
+/// Entries of `.git` that belong to git or the user. The index is compared by its content.
 const GITS: [&str; 12] = [
     "HEAD",
     "ORIG_HEAD",
@@ -129,7 +129,15 @@ impl Moment {
             git
         };
         match difference(&meant(self), &meant(later)) {
-            Some(path) => Err(fail(format!("`.git/{path}` changed"))),
+            Some(path) => {
+                let has = |moment: &Self| moment.git.contains_key(Path::new(&path));
+                let what = match (has(self), has(later)) {
+                    (false, _) => "appeared",
+                    (_, false) => "disappeared",
+                    _ => "changed",
+                };
+                Err(fail(format!("`.git/{path}` {what}")))
+            }
             None => Ok(()),
         }
     }
@@ -179,8 +187,15 @@ fn read_git_files(dir: &Path) -> io::Result<Files> {
     for entry in fs::read_dir(dir)? {
         let entry = entry?;
         let name = entry.file_name();
-        let mut known = GITS.iter().chain(&IN_PROGRESS);
-        if !is_lock(Path::new(&name)) && !known.any(|known| *known == name) {
+        let is_gits = |name: &str| GITS.iter().chain(&IN_PROGRESS).any(|known| *known == name);
+        let is_gits = match name.to_str() {
+            Some(name) => match name.strip_suffix(".lock") {
+                Some(locked) => locked == "index" || is_gits(locked),
+                None => is_gits(name),
+            },
+            None => false,
+        };
+        if !is_gits {
             continue;
         }
         if entry.file_type()?.is_dir() {
@@ -192,4 +207,20 @@ fn read_git_files(dir: &Path) -> io::Result<Files> {
         }
     }
     Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_is_gits_if_its_file_is() {
+        let dir = tempfile::tempdir().unwrap();
+        let gits = ["HEAD", "HEAD.lock", "MERGE_HEAD.lock", "index.lock", "packed-refs.lock"];
+        for name in gits.iter().chain(&["index", "mine", "mine.lock", ".lock"]) {
+            fs::write(dir.path().join(name), "").unwrap();
+        }
+        let found = read_git_files(dir.path()).unwrap();
+        assert!(found.keys().eq(gits.map(Path::new)), "{found:?}");
+    }
 }

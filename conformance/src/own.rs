@@ -42,6 +42,11 @@ impl Own {
         if glob.is_empty() || !is_inside(Path::new(&glob)) {
             return Err(format!("`{glob}` is not a path in the library; an example is `.index/**`"));
         }
+        if Path::new(&glob).starts_with(".git") {
+            return Err(format!(
+                "`{glob}` is in git's folder, where files that are not git's are disregarded anyway"
+            ));
+        }
         if let Some(other) = glob.chars().find(|c| "{}\\".contains(*c)) {
             return Err(format!("`{glob}` has a `{other}`; a glob has `*`, `**`, `?` and `[…]` only"));
         }
@@ -169,6 +174,7 @@ mod tests {
             ("", "is not a path in the library"),
             ("/etc/**", "is not a path in the library"),
             ("../x", "is not a path in the library"),
+            (".git/mine.lock", "is in git's folder"),
             ("**", "covers documents"),
             ("**/*.md", "covers documents"),
             ("notes/**", "covers documents"),
