@@ -169,9 +169,9 @@ fn observed(subject: &Subject, options: &Options) -> Subject {
     probe::observed(&Subject { era, ..subject.clone() })
 }
 
-/// Returns the report of a run. Checks of the subject's contract and transport without a result did not run.
+/// Returns the report of a run. Selected checks without a result did not run.
 fn finished(subject: &Subject, options: &Options, reports: Vec<CheckReport>, took: Duration) -> Report {
-    let left = checks::of_server(subject).filter(|check| !reports.iter().any(|it| it.id == check.id));
+    let left = selected(subject, options).filter(|check| !reports.iter().any(|it| it.id == check.id));
     let not_run = left.map(|check| check.id.to_owned()).collect();
     Report { not_run, ..Report::new(subject, options.profile, options.seed, reports, took) }
 }
