@@ -44,10 +44,28 @@ impl Outputs {
         write(self.badge.as_deref(), || Ok(badge::badge(only()?)))
     }
 
+    /// Returns the requested files.
+    pub(super) fn files(&self) -> impl Iterator<Item = &Path> {
+        let Self { junit, sarif, markdown, html, badge } = self;
+        [junit, sarif, markdown, html, badge].into_iter().flatten().map(PathBuf::as_path)
+    }
+
     /// Returns true if no format is requested.
     pub(super) fn is_empty(&self) -> bool {
-        let Self { junit, sarif, markdown, html, badge } = self;
-        [junit, sarif, markdown, html, badge].iter().all(|file| file.is_none())
+        self.files().next().is_none()
+    }
+}
+
+/// Fails if a file can't be written because its folder is missing: before a run, which takes minutes.
+pub(super) fn ensure_folder(file: &Path) -> Result<(), Trouble> {
+    let folder = file.parent().filter(|folder| *folder != Path::new(""));
+    match folder.filter(|folder| !folder.is_dir()) {
+        Some(folder) => Err(Trouble::Usage(format!(
+            "can't write `{}`: there is no folder `{}`",
+            file.display(),
+            folder.display()
+        ))),
+        None => Ok(()),
     }
 }
 

@@ -84,6 +84,12 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<u8, Trouble> {
+    arguments
+        .json
+        .as_deref()
+        .into_iter()
+        .chain(arguments.outputs.files())
+        .try_for_each(outputs::ensure_folder)?;
     let mut subject = arguments.server.subject(None)?;
     if arguments.profile == Profile::Smoke && arguments.server.patience.is_none() {
         subject.launch.patience = SMOKE_ANSWER_TIMEOUT;

@@ -374,6 +374,9 @@ fn a_smoke_run_says_what_it_left_out() {
     assert!(not_run.contains(&"wire/ids".into()));
     assert!(!not_run.contains(&"atomic/kill".into()), "it was not asked for");
     place.tries(&["run", "--own", "**"]).is(exit::USAGE, &["--own: `**` covers documents"]);
+    place
+        .tries(&["run", "--html", "nowhere/a.html"])
+        .is(exit::USAGE, &["can't write `nowhere/a.html`: there is no folder `nowhere`"]);
 }
 
 #[test]
