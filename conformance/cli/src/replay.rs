@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::{run::print, server::Server, trouble::Trouble};
 use tabellion_conformance::{
-    contracts::DECLARED,
+    contracts::{DECLARED, PROMISED},
     exit,
     judgement::{Failure, Shows, Stop},
     probe,
@@ -26,6 +26,10 @@ pub(super) fn replay(arguments: &Arguments) -> Result<u8, Trouble> {
     let saved = SavedCase::parse(&super::trouble::read(&arguments.file)?)
         .map_err(|error| format!("`{name}`: {error}"))?;
     saved.check().map_err(|error| format!("`{name}`: {error}"))?;
+    if saved.contract_id() == PROMISED && !arguments.server.has_adapter() {
+        let message = format!("`{name}` was saved by a run with an adapter; name it with `--adapter`");
+        return Err(Trouble::Usage(message));
+    }
     let subject = arguments.server.subject(Some(saved.contract_id()))?;
     probe::probe(&subject).map_err(Trouble::Harness)?;
     let subject =

@@ -200,6 +200,11 @@ impl Server {
         !is_named && self.adapter.is_none()
     }
 
+    /// Returns true if an adapter is given.
+    pub(super) fn has_adapter(&self) -> bool {
+        self.adapter.is_some()
+    }
+
     /// Returns the server with the contract that it declares, unless a different one is named, or the server has tools of the default one; and
     /// what is not judged then.
     pub(super) fn by_declaration(&self, subject: Subject) -> Result<(Subject, Vec<String>), Trouble> {
