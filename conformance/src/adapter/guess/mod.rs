@@ -46,10 +46,12 @@ pub fn draft(subject: &Subject, identity: Option<&Identity>) -> Result<String, S
     let mut client = scene.start()?;
     let offer = offer::ask(&mut client).map_err(crate::judgement::fail)?;
     let complaint = complaint(subject, &mut client)?;
+    // What reading leaves behind is a finding, not the server's own state.
+    let own = own(&before, &scene.view()?);
     let reading = reading::reading(subject, &offer, &scene, &mut client)?;
     let path = reading.as_ref().map_or("{path}", |reading| reading.path);
     let promises = promised(&offer);
-    let mut toml = complaint + &head(subject, identity, &promises, &own(&before, &scene.view()?));
+    let mut toml = complaint + &head(subject, identity, &promises, &own);
     for tool in subject.contract.operations() {
         let section = section(subject, tool, &offer, path, reading.as_ref());
         toml.push_str(&section);
