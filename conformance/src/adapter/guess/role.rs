@@ -58,8 +58,12 @@ impl WantedEffect<'_> {
         let has_finer = || {
             [APPENDS, SECTIONS].concat().iter().filter(finer).any(|way| self.best(offer, &[*way]).is_some())
         };
-        let found = self.best(offer, ways)?;
-        (!is_whole(&found.1) || !has_finer()).then_some(found.0)
+        let (entry, way) = self.best(offer, ways)?;
+        if !is_whole(&way) || !has_finer() {
+            return Some(entry);
+        }
+        let parts: Vec<_> = ways.iter().filter(|way| !is_whole(way)).copied().collect();
+        Some(self.best(offer, &parts)?.0)
     }
 
     /// Returns the guesses for a document that does not exist and for one that exists, if a server has different tools for
@@ -354,7 +358,28 @@ pub(super) fn words(name: &str) -> Vec<String> {
 mod tests {
     use serde_json::json;
 
-    use super::*;
+    use super::{super::listing, *};
+
+    #[test]
+    fn a_part_is_edited_by_a_tool_for_parts() {
+        let text = json!({ "type": "string" });
+        let tool = |name: &str, arguments: &[&str]| {
+            let properties: serde_json::Map<_, _> =
+                arguments.iter().map(|name| ((*name).to_owned(), text.clone())).collect();
+            (name.to_owned(), json!({ "name": name, "inputSchema": { "properties": properties } }))
+        };
+        let write = tool("write_note", &["path", "text"]);
+        let replace = tool("replace_in_note", &["path", "old_text", "new_text"]);
+        for (offer, kind, expected) in [
+            (Offer::from([write.clone()]), EffectKind::Prepend, "write_note"),
+            (Offer::from([write.clone(), replace.clone()]), EffectKind::Prepend, "replace_in_note"),
+            (Offer::from([write.clone(), replace.clone()]), EffectKind::ReplaceSection, "replace_in_note"),
+            (Offer::from([write, replace]), EffectKind::Write, "write_note"),
+        ] {
+            let wanted = WantedEffect { kind, content: "/content", target: None, path: "P", previews: false };
+            assert_eq!(wanted.entry(&offer).expect("a guess").name, expected, "{kind}");
+        }
+    }
 
     #[test]
     fn arguments_are_drafted_from_their_names() {
@@ -365,6 +390,10 @@ mod tests {
         });
         let changes =
             json!({ "changes": { "type": "array", "items": { "type": "object", "properties": change } } });
+        let tree = json!({ "changes": { "type": "array", "items": { "type": "object", "properties": {
+            "path": text(), "search": text(), "replace": text(),
+            "then": { "type": "array", "items": { "$ref": "#/properties/changes/items" } },
+        } } } });
         let lines = json!({
             "filepath": text(), "old": text(), "new": text(),
             "fromLine": { "type": "integer" }, "toLine": { "type": "integer" },
@@ -379,6 +408,12 @@ mod tests {
                 r#"{ changes = [{ path = "P", replace_content = "{new}", search_pattern = "{old}", start_line = "{old_start_line}" }] }"#,
             ),
             (
+                "edit_tree",
+                EffectKind::Append,
+                &tree,
+                r#"{ changes = [{ path = "P", replace = "{new}", search = "{old}" }] }"#,
+            ),
+            (
                 "edit_lines",
                 EffectKind::ReplaceSection,
                 &lines,
@@ -390,23 +425,13 @@ mod tests {
                 json!({ "type": "object", "properties": properties, "required": ["paths", "changes"] });
             let offer = Offer::from([(tool.to_owned(), json!({ "name": tool, "inputSchema": schema }))]);
             let wanted = WantedEffect { kind, content: "/content", target: None, path: "P", previews: false };
-        let tree = json!({ "changes": { "type": "array", "items": { "type": "object", "properties": {
-            "path": text(), "search": text(), "replace": text(),
-            "then": { "type": "array", "items": { "$ref": "#/properties/changes/items" } },
-        } } } });
             let members = |text: &str| {
                 let table: toml::Table = format!("x = {text}").parse().expect("TOML");
                 table
             };
             let entry = wanted.entry(&offer).expect("a guess");
             assert_eq!(members(&entry.arguments), members(expected), "{tool}");
+            assert!(listing::tools(&offer).contains(tool));
         }
     }
 }
-            (
-                "edit_tree",
-                EffectKind::Append,
-                &tree,
-                r#"{ changes = [{ path = "P", replace = "{new}", search = "{old}" }] }"#,
-            ),
-            assert!(listing::tools(&offer).contains(tool));
