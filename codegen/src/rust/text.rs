@@ -41,7 +41,9 @@ pub(super) fn inner_docs(text: &str) -> TokenStream {
 /// Prevents code blocks in a contract's descriptions from becoming doctests.
 fn doc_lines(text: &str) -> Vec<String> {
     let mut fenced = false;
+    // Doc comments can't have a carriage return.
     text.lines()
+        .flat_map(|line| line.split('\r'))
         .map(|line| {
             let line = line.trim();
             if let Some(info) = line.strip_prefix("```") {
@@ -132,5 +134,15 @@ fn one_line(value: &Value) -> String {
         }
         Value::Array(items) => format!("[{}]", items.iter().map(one_line).collect::<Vec<_>>().join(", ")),
         _ => value.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::doc_lines;
+
+    #[test]
+    fn doc_lines_have_no_line_ends() {
+        assert_eq!(doc_lines("a\r\nb\rc\n\nd"), [" a", " b", " c", "", " d"]);
     }
 }
