@@ -7,12 +7,12 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use tabellion_runtime::spec::{EntitySpec, FieldSpec, FieldType, RowsSpec};
+use tabellion_runtime::{
+    rows::is_table,
+    spec::{EntitySpec, FieldSpec, FieldType, RowsSpec},
+};
 
 use crate::sql::{Dialect, quoted};
-
-/// Names of the store's own tables.
-const OWN_TABLES: [&str; 3] = ["change", "meta", "removed"];
 
 /// The tables of all entities, by the entities' names.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -248,8 +248,7 @@ pub(crate) fn check_names(spec: &RowsSpec) -> Result<(), String> {
         !name.is_empty() && name.bytes().all(is_of_name)
     };
     for entity in spec.entities {
-        if OWN_TABLES.contains(&entity.table) || entity.table.starts_with("sqlite_") || !is_name(entity.table)
-        {
+        if !is_table(entity.table) || !is_name(entity.table) {
             return Err(format!("an entity can't have the table `{}`", entity.table));
         }
         if let Some(field) = entity.fields.iter().find(|field| !is_name(field.name)) {

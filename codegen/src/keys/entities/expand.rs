@@ -459,7 +459,7 @@ impl Whole<'_> {
 }
 
 /// Returns true if a row needs no value of this field from its request.
-fn is_made(field: &Field) -> bool {
+pub(super) fn is_made(field: &Field) -> bool {
     let is_made = field.optional || field.default.is_some() || field.from.is_some();
     is_made || field.slug_of.is_some() || matches!(field.kind, "id" | "next")
 }

@@ -4,10 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use indexmap::IndexMap;
 use serde_json::Value;
-use tabellion_runtime::spec::{Copied, OnDelete, RowRule};
+use tabellion_runtime::{
+    rows::{checked, is_table},
+    spec::{Copied, OnDelete, RowRule},
+};
 
 use super::{
-    read::{Entity, EntityFile, Field, Rows},
+    expand::is_made,
+    read::{Entity, EntityFile, Field, Rows, SeedRow},
     table,
 };
 use crate::{contract::Contract, pointer, problem::Problem};
@@ -30,6 +34,10 @@ pub(super) fn contract(contract: &Contract, rows: &Rows, problems: &mut Vec<Prob
         let mut lint = Lint { contract, entity, problems: &mut *problems };
         lint.whole();
         let (name, table) = (entity.file.name, entity.file.table);
+        if !is_table(table) {
+            let message = format!("`{table}` is a table that stores have for themselves");
+            problems.push(entity.document.problem("/table", message, "choose another name"));
+        }
         if let Some(first) = tables.insert(table, name) {
             let message = format!("`{first}` has the table `{table}` too");
             problems.push(entity.document.problem("/table", message, "choose another name"));
@@ -41,6 +49,7 @@ pub(super) fn contract(contract: &Contract, rows: &Rows, problems: &mut Vec<Prob
             let message = format!("there is no entity `{}` with a key of one field", org.entity);
             problems.push(contract.document.problem("/rows/org/entity", message, "name one of `entities`"));
         }
+        default(contract, rows, org.entity, org.default, "/rows/org/default", problems);
     }
     if let Some(caller) = rows.caller {
         let found = contract.entity(caller.entity).filter(|entity| entity.file.key.len() == 1);
@@ -54,6 +63,7 @@ pub(super) fn contract(contract: &Contract, rows: &Rows, problems: &mut Vec<Prob
             let help = "name one of `entities`, and its fields";
             problems.push(contract.document.problem("/rows/caller", message, help));
         }
+        default(contract, rows, caller.entity, caller.default, "/rows/caller/default", problems);
         let fields = contract.spec.provenance.as_ref().map(|provenance| &provenance.fields);
         if let (Some(name), Some(fields)) = (caller.provenance, fields)
             && !fields.contains_key(name)
@@ -64,12 +74,23 @@ pub(super) fn contract(contract: &Contract, rows: &Rows, problems: &mut Vec<Prob
         }
     }
     for (i, seed) in rows.seeds.iter().enumerate() {
-        self::seed(contract, seed.entity, &seed.row, &format!("/rows/seeds/{i}"), problems);
+        self::seed(contract, seed, &rows.seeds[..i], &format!("/rows/seeds/{i}"), problems);
     }
     circles(contract, problems);
 }
 
-fn seed(contract: &Contract, name: &str, row: &Value, at: &str, problems: &mut Vec<Problem>) {
+/// Checks that a row of the entity `name`, which calls mean by default, is there from the beginning.
+fn default(contract: &Contract, rows: &Rows, name: &str, key: &str, at: &str, problems: &mut Vec<Problem>) {
+    let Some(field) = contract.entity(name).and_then(|entity| entity.file.key.first()) else { return };
+    let mut seeds = rows.seeds.iter().filter(|seed| seed.entity == name);
+    if !seeds.any(|seed| seed.row[field] == key) {
+        let message = format!("no seed is the `{name}` `{key}`");
+        problems.push(contract.document.problem(at, message, "add it to `rows.seeds`"));
+    }
+}
+
+fn seed(contract: &Contract, seed: &SeedRow, before: &[SeedRow], at: &str, problems: &mut Vec<Problem>) {
+    let (name, row) = (seed.entity, &seed.row);
     let Some(entity) = contract.entity(name) else {
         let message = format!("there is no entity `{name}`");
         problems.push(contract.document.problem(format!("{at}/entity"), message, "name one of `entities`"));
@@ -81,6 +102,31 @@ fn seed(contract: &Contract, name: &str, row: &Value, at: &str, problems: &mut V
             let message = format!("`{name}` has no field `{field}`");
             problems.push(contract.document.problem(at, message, "give it one of its fields"));
         }
+    }
+    let mut problem = |message| {
+        problems.push(contract.document.problem(
+            format!("{at}/row"),
+            message,
+            "give it what a request must give",
+        ));
+    };
+    for (field, spec) in &entity.file.fields {
+        let is_value = |value: &Value| checked(&table::field(field, spec), value.clone()).is_ok();
+        match row.get(field) {
+            Some(value) if !is_value(value) => problem(format!("{value} is no value of `{field}`")),
+            None if !is_made(spec) && !spec.is_of_store() && entity.file.scope != Some(field) => {
+                problem(format!("`{field}` is missing"))
+            }
+            _ => {}
+        }
+    }
+    let key: Vec<_> = entity.file.key.iter().map(|field| row.get(field)).collect();
+    let is_same = |other: &SeedRow| {
+        (other.entity, other.org) == (name, seed.org)
+            && entity.file.key.iter().map(|field| other.row.get(field)).eq(key.iter().copied())
+    };
+    if key.iter().all(Option::is_some) && before.iter().any(is_same) {
+        problem(format!("another seed is the same `{name}`"));
     }
 }
 
@@ -146,11 +192,16 @@ impl Lint<'_> {
         for (i, hook) in file.on.iter().enumerate() {
             let fields = [&hook.when, &hook.set, &hook.otherwise].into_iter().flat_map(IndexMap::keys);
             self.names(&format!("/on/{i}"), &fields.copied().collect::<Vec<_>>());
+            for values in [&hook.when, &hook.set, &hook.otherwise] {
+                self.constants(&format!("/on/{i}"), file, values);
+            }
         }
         for (on, others) in &file.also {
             for (i, other) in others.iter().enumerate() {
                 let at = format!("/also/{on}/{i}");
                 self.names(&at, &[other.key]);
+                self.names(&at, &other.when.keys().copied().collect::<Vec<_>>());
+                self.constants(&at, file, &other.when);
                 match self.contract.entity(other.entity) {
                     None => self.problem(
                         &at,
@@ -158,6 +209,7 @@ impl Lint<'_> {
                         "name one of `rows.entities`",
                     ),
                     Some(to) => {
+                        self.constants(&at, &to.file, &other.set);
                         let unknown: Vec<_> = other
                             .set
                             .keys()
@@ -239,6 +291,17 @@ impl Lint<'_> {
         }
     }
 
+    /// Checks that each field of `of` can have its value. A value that is an object says where the value comes from.
+    fn constants(&mut self, at: &str, of: &EntityFile, values: &IndexMap<&'static str, Value>) {
+        for (name, value) in values.iter().filter(|(_, value)| !value.is_object()) {
+            let field = of.fields.get(name);
+            if field.is_some_and(|field| checked(&table::field(name, field), value.clone()).is_err()) {
+                let message = format!("{value} is no value of `{name}`");
+                self.problem(at, message, "write one that the field can have");
+            }
+        }
+    }
+
     fn scope(&mut self) {
         let file = &self.entity.file;
         let org = self.contract.spec.rows.as_ref().and_then(|rows| rows.org);
@@ -272,7 +335,7 @@ impl Lint<'_> {
         self.names(at, &field.within);
         self.names(at, &field.same);
         if let Some(default) = &field.default
-            && tabellion_runtime::rows::checked(&table::field(name, field), default.clone()).is_err()
+            && checked(&table::field(name, field), default.clone()).is_err()
         {
             let message = format!("{default} is no value of the field");
             self.problem(format!("{at}/default"), message, "write one that requests could give");

@@ -38,6 +38,14 @@ use crate::{
     spec::{EntitySpec, FieldType, Shows},
 };
 
+/// Names of tables that stores of rows have for themselves.
+const OWN_TABLES: [&str; 3] = ["change", "meta", "removed"];
+
+/// Returns true if an entity can have a table of this name.
+pub fn is_table(name: &str) -> bool {
+    !OWN_TABLES.contains(&name) && !name.starts_with("sqlite_")
+}
+
 /// The fields of a row, all of them, in the order of the entity.
 pub type Row = Map<String, Value>;
 
