@@ -2,6 +2,7 @@
 
 use std::{
     error::Error,
+    io::{self, Write},
     path::{Path, PathBuf},
     process::{Command, ExitCode},
 };
@@ -91,10 +92,11 @@ fn run(command: Subcommands) -> Result<(), Box<dyn Error>> {
                 Sources::from_dir(&schemas)?
             };
             for contract in lint(&sources)? {
-                println!("{} {}: no problems", contract.spec.contract, contract.spec.version);
-                if let Some(locks) = locks(&contract) {
-                    print!("{locks}");
-                }
+                let locks = locks(&contract).map_or_else(String::new, |locks| locks.to_string());
+                print(&format!(
+                    "{} {}: no problems\n{locks}",
+                    contract.spec.contract, contract.spec.version
+                ))?;
             }
             Ok(())
         }
@@ -105,12 +107,20 @@ fn run(command: Subcommands) -> Result<(), Box<dyn Error>> {
                 (None, None) => vec![],
             };
             let compared = compat::compare_all(&old, &load_all(&schemas)?);
-            print!("{}", compared.text);
+            print(&compared.text)?;
             if compared.mistakes.is_empty() {
                 return Ok(());
             }
             Err(compared.mistakes.join("\n").into())
         }
+    }
+}
+
+/// Prints text; a reader that has enough of it is no error.
+fn print(text: &str) -> io::Result<()> {
+    match io::stdout().write_all(text.as_bytes()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        done => done,
     }
 }
 

@@ -37,6 +37,13 @@ fn codegen(package: &Path, arguments: &str) -> (bool, String) {
 }
 
 #[test]
+fn a_reader_that_goes_away_is_no_panic() {
+    let package = package();
+    let command = concat!(env!("CARGO_BIN_EXE_tabellion-codegen"), " lint | :");
+    assert_eq!(run(package.path(), "sh", &["-c", command]), (true, String::new()));
+}
+
+#[test]
 fn modules_are_written_checked_and_removed() {
     let package = package();
     let path = package.path();
