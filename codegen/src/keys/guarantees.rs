@@ -3,11 +3,25 @@
 use tabellion_runtime::spec;
 
 use super::Key;
-use crate::{changes::Changes, contract::Contract, leak::list};
+use crate::{changes::Changes, contract::Contract, leak::list, problem::Problem};
 
 pub(super) struct Guarantees;
 
 impl Key for Guarantees {
+    fn lint(&self, contract: &Contract, problems: &mut Vec<Problem>) {
+        let guarantees = &contract.spec.guarantees;
+        for (i, guarantee) in guarantees.iter().enumerate() {
+            if guarantees[..i].iter().any(|other| other.id == guarantee.id) {
+                let message = format!("another guarantee is `{}`, too", guarantee.id);
+                problems.push(contract.document.problem(
+                    format!("/guarantees/{i}/id"),
+                    message,
+                    "choose another id",
+                ));
+            }
+        }
+    }
+
     fn compare(&self, changes: &mut Changes<'_>, old: &Contract, new: &Contract) {
         let guarantees = [old, new].map(|of| of.spec.guarantees.iter().map(|it| (it.id, it)));
         changes.by_name("guarantee", guarantees, |changes, id, before, after| {
