@@ -248,7 +248,7 @@ impl Side {
             Self::Input => "Request",
             Self::Output => "Response",
         };
-        names::type_name(tool) + suffix
+        names::suffixed(tool, suffix)
     }
 
     /// Returns the suffix of statics with such a schema.

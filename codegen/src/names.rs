@@ -4,22 +4,22 @@ use heck::{ToPascalCase, ToSnakeCase};
 
 /// Returns the name of the trait of a tool with operations.
 pub(crate) fn tool_trait(tool: &str) -> String {
-    format!("{}Tool", type_name(tool))
+    suffixed(tool, "Tool")
 }
 
 /// Returns the default name of a resource's type: `DocumentResource`.
 pub(crate) fn resource(name: &str) -> String {
-    type_name(name) + "Resource"
+    suffixed(name, "Resource")
 }
 
 /// Returns the names of the types of a prompt's arguments and of its values: `SummarizeArguments`, `SummarizeValues`.
 pub(crate) fn prompt(name: &str) -> [String; 2] {
-    ["Arguments", "Values"].map(|suffix| type_name(name) + suffix)
+    ["Arguments", "Values"].map(|suffix| suffixed(name, suffix))
 }
 
 /// Returns the name of the type of the variables of a resource's URI: `NoteVariables`.
 pub(crate) fn variables(resource: &str) -> String {
-    type_name(resource) + "Variables"
+    suffixed(resource, "Variables")
 }
 
 /// Returns the trait's methods for a resource: content and version tag.
@@ -40,6 +40,11 @@ pub(crate) fn completion_method(prompt: &str, argument: &str) -> String {
 /// Returns a type or variant for a name on the wire.
 pub(crate) fn type_name(wire: &str) -> String {
     identifier(wire.to_pascal_case(), "X")
+}
+
+/// Returns a type for a name on the wire with a suffix. As a whole, it is no keyword, although the name may be one.
+pub(crate) fn suffixed(wire: &str, suffix: &str) -> String {
+    type_name(&format!("{wire}_{suffix}"))
 }
 
 /// Returns a method or field for a name on the wire. Wire names are verbatim from a source document, so a keyword is not a mistake: it gets

@@ -124,7 +124,7 @@ fn by_whom(transition: &TransitionSpec, state: StateKind) -> String {
 
 /// Returns the names of the enums of states, events and effects.
 pub(crate) fn type_names(id: &str) -> [String; 3] {
-    ["State", "Event", "Effect"].map(|suffix| names::type_name(id) + suffix)
+    ["State", "Event", "Effect"].map(|suffix| names::suffixed(id, suffix))
 }
 
 fn enums(id: &str, workflow: &Workflow) -> Vec<TokenStream> {
