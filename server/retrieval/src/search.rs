@@ -231,7 +231,7 @@ impl<'c> Scorer<'c> {
             let counted = |count: f32| move |(document, times): (u32, u32)| (document, count * times as f32);
             let mut postings: Vec<_> = read(whole)?.into_iter().map(counted(1.0)).collect();
             postings.extend(read(part)?.into_iter().map(counted(PART)));
-            // Of two lists in order.
+            // Both lists are in order.
             postings.sort_by_key(|(document, _)| *document);
             postings.dedup_by(|(again, more), (document, count)| {
                 let is_same = again == document;
