@@ -160,6 +160,8 @@ fn contracts_and_runtime_know_no_file_system_no_git_and_no_mcp_library() {
         "futures-util",
         // Names of statuses.
         "http",
+        // Domains of addresses; `jsonschema` needs it too.
+        "idna",
         "jsonschema",
         "percent-encoding",
         "serde",
