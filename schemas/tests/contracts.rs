@@ -1,8 +1,8 @@
 //! The contracts' declarations match the runtime's behaviour.
 
 use serde_json::{Value, json};
-use tabellion_contracts::CONTRACTS;
-use tabellion_runtime::{ContractSpec, EffectKind, ErrorChannel, ToolSpec, openapi};
+use tabellion_contracts::{CONTRACTS, brainforge};
+use tabellion_runtime::{ContractSpec, EffectKind, ErrorChannel, ToolSpec, openapi, schema, text};
 
 fn tools() -> impl Iterator<Item = &'static ToolSpec> {
     CONTRACTS.iter().flat_map(|contract| contract.tools)
@@ -199,4 +199,21 @@ fn requests_of_mcb_are_the_parameter_tables_of_its_document() {
         assert!(described.contains(&tool.name), "`{}` has no table", tool.name);
     }
     assert_eq!(described.len(), 9);
+}
+
+/// A person who reads sees none of these characters, and a rule that asks for a text is not met by them.
+#[test]
+fn the_patterns_of_the_contract_and_the_server_agree_on_characters_that_are_not_seen() {
+    let contract = std::fs::read_to_string("brainforge/contract.json").unwrap();
+    let parameters = brainforge::CONTRACT.workflow("research_workflow").unwrap().parameters.unwrap().wire();
+    let pattern = &parameters["properties"]["topic"]["pattern"];
+    let seen = schema::compile(&json!({ "pattern": pattern })).unwrap();
+    for c in '\0'..=char::MAX {
+        let text = c.to_string();
+        assert_eq!(seen.is_valid(&json!(text)), !text::is_blank(&text), "{}", c.escape_unicode());
+    }
+    let class = pattern.to_string();
+    let class = class.trim_matches('"').trim_start_matches("[^").trim_end_matches(']');
+    assert_eq!(contract.matches(class).count(), 8);
+    assert_eq!(contract.matches("\\\\S").count(), 0);
 }

@@ -24,9 +24,7 @@ use tabellion_runtime::{
     Agent, Answer, CallContext, Contract, IdempotencyKey, Identity, KnownCaller, Rejection,
     context::GATES,
     meta::REVIEW,
-    schema,
     spec::{RestOperation, ScopeWord},
-    text,
 };
 use tempfile::TempDir;
 
@@ -566,23 +564,6 @@ fn versions_are_gits_history_and_a_hand_edit_is_one() {
     }
     let links = bench.resource(By::Owner, "note_links", json!({ "note_id": other })).unwrap();
     assert_eq!(links["in"][0]["link_id"], first["link_id"]);
-}
-
-/// A person who reads sees none of these characters, and a rule that asks for a text is not met by them.
-#[test]
-fn the_patterns_of_the_contract_and_the_server_agree_on_characters_that_are_not_seen() {
-    let text = include_str!("../../../../schemas/brainforge/contract.json");
-    let parameters = CONTRACT.workflow("research_workflow").unwrap().parameters.unwrap().wire();
-    let pattern = &parameters["properties"]["topic"]["pattern"];
-    let seen = schema::compile(&json!({ "pattern": pattern })).unwrap();
-    for c in '\0'..=char::MAX {
-        let text = c.to_string();
-        assert_eq!(seen.is_valid(&json!(text)), !text::is_blank(&text), "{}", c.escape_unicode());
-    }
-    let class = pattern.to_string();
-    let class = class.trim_matches('"').trim_start_matches("[^").trim_end_matches(']');
-    assert_eq!(text.matches(class).count(), 8);
-    assert_eq!(text.matches("\\\\S").count(), 0);
 }
 
 #[test]
