@@ -96,7 +96,8 @@ pub fn run(subject: &Subject, options: &Options, observer: &dyn Observer) -> Rep
         if options.leaves_rest && left.is_some_and(|left| left.is_zero()) {
             break;
         }
-        // Lists of tools can make any number of cases, so that each check gets twice its share of the time. Others are not cut short.
+        // A declared contract may have thousands of tools, and a check a case for each: a check gets at most twice an equal share of the
+        // time left. Checks of other contracts have no such limit.
         let share =
             left.map(|left| left.min(left * 2 / u32::try_from(plan.len() - done).unwrap_or(u32::MAX)));
         let share = share.filter(|_| contracts::is_declared(subject.contract));

@@ -29,10 +29,10 @@ use crate::{
 
 mod told;
 
-/// The chunks that were found.
+/// The hits of a search.
 pub type CodeHits = Hits<CodeHit>;
 
-/// A chunk that was found.
+/// A chunk that was found, or a definition in it.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct CodeHit {
     /// Key of its collection.

@@ -1,4 +1,5 @@
-//! Definitions in languages without a grammar here, by their keywords at the beginnings of lines.
+//! Definitions found by keywords at the beginnings of lines: in languages without a grammar here, and those that the grammars of Kotlin and
+//! Swift lose.
 //!
 //! Lines tell less than a tree. A definition begins a line, contains the lines that are indented more, and ends before the next line with
 //! its own indentation, unless that line closes it. Comments and string literals, also those of several lines, are passed over.
@@ -700,7 +701,7 @@ pub(crate) fn symbols(path: &str, source: &str, lines: &Lines<'_>) -> Vec<Symbol
     Keywords::of_path(path).map_or(vec![], |(number, _)| find(number, source, lines))
 }
 
-/// Adds the definitions that the grammar of a language has lost.
+/// Adds definitions that keywords find and the grammar of the language has missed.
 pub(crate) fn add_lost(language: Language, source: &str, lines: &Lines<'_>, symbols: &mut Vec<Symbol>) {
     let Some(number) = LANGUAGES.iter().position(|keywords| keywords.name == language.name()) else {
         return;
@@ -719,7 +720,7 @@ pub(crate) fn add_lost(language: Language, source: &str, lines: &Lines<'_>, symb
     }
     symbols.append(&mut lost);
     symbols.sort_by_key(|symbol| (symbol.bytes.start, Reverse(symbol.bytes.end)));
-    // What a lost definition contains is named after it.
+    // Symbols inside of a recovered definition get its name in their paths.
     let mut around: Vec<usize> = vec![];
     for at in 0..symbols.len() {
         let (before, rest) = symbols.split_at_mut(at);
@@ -738,6 +739,7 @@ pub(crate) fn add_lost(language: Language, source: &str, lines: &Lines<'_>, symb
     }
 }
 
+/// Finds definitions by the keywords of the language with this number.
 fn find(number: usize, source: &str, lines: &Lines<'_>) -> Vec<Symbol> {
     let language = &LANGUAGES[number];
     let patterns = language.patterns(number);

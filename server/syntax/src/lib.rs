@@ -9,7 +9,7 @@
 //! | `parse` | parsing, with a bound |
 //! | `symbols` | the symbols of a file |
 //! | `macros`, `pages` | what a source has for its parser: macros of C as blanks, scripts of pages alone |
-//! | `keywords` | the symbols of a file in a language without a grammar here |
+//! | `keywords` | the symbols of a file in a language without a grammar here, and those that a grammar misses |
 //! | `chunks` | cutting a parsed file, and packing pieces into chunks |
 //! | `text` | cutting texts and Markdown |
 //! | `lines` | lines of a text |

@@ -33,7 +33,7 @@ fn a_server_is_held_to_what_it_declares() {
     }
 }
 
-/// Requests that need no tool show what a server makes of a foreign page.
+/// Foreign origins are tried with requests that need no tool.
 #[test]
 fn origins_are_judged_whatever_the_tools_are() {
     let only = "http/origin,http/revision-header,http/headers-agree,http/other-methods";

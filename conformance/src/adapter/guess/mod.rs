@@ -46,7 +46,7 @@ pub fn draft(subject: &Subject, identity: Option<&Identity>) -> Result<String, S
     let mut client = scene.start()?;
     let offer = offer::ask(&mut client).map_err(crate::judgement::fail)?;
     let complaint = complaint(subject, &mut client)?;
-    // What reading leaves behind is a finding, not the server's own state.
+    // Compared before the first read: files that reading creates are a finding, not the server's own state.
     let own = own(&before, &scene.view()?);
     let reading = reading::reading(subject, &offer, &scene, &mut client)?;
     let path = reading.as_ref().map_or("{path}", |reading| reading.path);

@@ -31,7 +31,7 @@ use crate::{
 
 /// Name of the provenance among the details of a log entry.
 pub const DETAIL: &str = "provenance";
-/// Hint of a refusal by a server that does not find out what is missing.
+/// Hint in refusals of missing fields by a server that discovers none.
 const HINT: &str =
     "send these fields in `_meta`; for clients that can't, start the server with `--provenance discover`";
 /// Value of `rule` in the data of refusals.

@@ -1,4 +1,4 @@
-//! What a hit shows: the symbols of a chunk that are meant, and their lines.
+//! Hits as they are shown: a chunk's symbols that match the query, with their lines.
 
 use std::mem;
 
@@ -15,8 +15,8 @@ use crate::{
 };
 
 impl Search<'_> {
-    /// Returns the symbols of a chunk that the query means, each with its lines; none if it is the chunk as a whole. Overloads that follow
-    /// one another are one.
+    /// Returns the symbols of a chunk that match the query, each with its lines; none if the hit is the whole chunk. Adjacent overloads
+    /// are merged into one.
     fn meant<'f>(
         &self,
         hit: &Valued,
@@ -75,7 +75,7 @@ impl Search<'_> {
         alone(all().rev().max_by_key(has))
     }
 
-    /// Returns a chunk as hits: one for each of its symbols that the query means.
+    /// Returns a hit for each symbol of a chunk that matches the query, or one for the whole chunk.
     pub(super) fn told(&self, hit: &Valued, score: f64) -> Result<Vec<CodeHit>, CodeError> {
         let Searched { key, columns, first, .. } = &self.parts.files[hit.file as usize];
         let (text, chunks) = content(self.connection, columns.number)?;

@@ -41,7 +41,7 @@ pub(super) const FIELDS: [&str; 16] = [
     "provenance",
 ];
 
-/// The fields of an observation that say what it is about.
+/// The subject of an observation: fields that keep equal texts apart.
 const ABOUT: [&str; 3] = ["file_path", "branch", "commit"];
 
 /// The fields of a row that say where it was made.

@@ -13,8 +13,8 @@ pub(super) type Answer<T> = Result<T, ToolError>;
 /// A mutating method's outcome.
 pub(super) type Change<T> = Result<Staged<T, Rows>, ToolError>;
 
-/// Implements methods of a tool that have the same context and outcome; the caller's org is checked first. Each is given as a future, made from the memory, the context and the
-/// request; its error becomes the contract's.
+/// Implements methods of a tool that have the same context and outcome. Each is given as a future, made from the memory, the context and
+/// the request; its error becomes the contract's. The caller's org is checked first.
 macro_rules! methods {
     ($context:ident -> $outcome:ident:
         $($name:ident($request:ty) -> $response:ty = |$memory:tt, $cx:ident, $req:ident| $work:expr;)*

@@ -121,7 +121,7 @@ fn the_same_observation_again_is_counted_within_its_project_and_type() {
     let ids: std::collections::BTreeSet<_> = others.iter().map(|(id, _)| id).chain([&first]).collect();
     assert_eq!(ids.len(), 5);
     assert!(others.iter().all(|(_, again)| !again));
-    // What it names beyond the text is kept: the same text about another file is another observation.
+    // The same text about a different file, branch or commit is a separate observation.
     let about = |place: Value| {
         let mut data = json!({ "content": "same", "observation_type": "code" });
         data.as_object_mut().unwrap().extend(place.as_object().unwrap().clone());

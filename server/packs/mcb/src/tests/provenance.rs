@@ -93,7 +93,7 @@ fn what_a_session_was_created_with_holds_for_later_calls_of_it() {
         (&row["project_id"], &row["repo_id"], &row["session_id"]),
         (&json!("shop"), &json!("r-1"), &session)
     );
-    // As they do for what is stored for the session from elsewhere, and for sessions below it.
+    // Calls from a different project that name the session, and child sessions, inherit its project too.
     let elsewhere = Caller::new().with("project_id", "elsewhere").with("repo_id", "r-9");
     let bench = bench.by(&elsewhere);
     let run =
