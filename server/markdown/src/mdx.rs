@@ -1,8 +1,8 @@
 //! The MDX mask: a text of the same length in which MDX syntax is replaced by spaces.
 //!
 //! Parsing the mask as CommonMark finds the headings of an MDX file, even if an MDX parser would reject the file. The mask
-//! hides `import` and `export` statements, lines that consist of JSX tags, and fenced code. (MDX has no indented code, so
-//! a fence counts at any indentation, where CommonMark would see text.)
+//! hides `import` and `export` statements, lines that consist of JSX tags, comments (`{/* … */}`) that begin a line, and
+//! fenced code. (MDX has no indented code, so a fence counts at any indentation, where CommonMark would see text.)
 
 /// The construct that the previous line left open.
 enum OpenConstruct {
@@ -14,18 +14,21 @@ enum OpenConstruct {
     Fence { mark: u8, length: usize },
     /// A JSX tag of several lines, which ends with a line that ends with `>`.
     Tag,
+    /// A comment of several lines, which ends with the line that has `*/`.
+    Comment,
     /// An `import` or `export`, which ends at a blank line.
     Statement,
 }
 
 /// Returns the mask of an MDX text without front matter. `body` has no lone `\r`.
 pub(super) fn mask(body: &str) -> String {
-    let last_tag_end = last_tag_end(body);
+    let last_tag_end = last_line(body, |line| line.trim_end().ends_with('>'));
+    let last_comment_end = last_line(body, |line| line.contains("*/"));
     let mut masked = String::with_capacity(body.len());
     let mut open = OpenConstruct::Nothing;
     for line in body.split_inclusive('\n') {
         let position = masked.len();
-        let (hidden, after) = read(line, &open, position < last_tag_end);
+        let (hidden, after) = read(line, &open, position < last_tag_end, position < last_comment_end);
         if hidden {
             masked.extend(line.bytes().map(
                 |byte| {
@@ -40,13 +43,13 @@ pub(super) fn mask(body: &str) -> String {
     masked
 }
 
-/// Returns the start of the last line that can end a tag of several lines. A `<` after it never closes and so is no tag:
-/// one stray `<` must not hide the rest of a file.
-fn last_tag_end(body: &str) -> usize {
+/// Returns the start of the last line that can end a construct of several lines. What opens after it never closes and so
+/// is text: one stray `<` must not hide the rest of a file.
+fn last_line(body: &str, can_end: impl Fn(&str) -> bool) -> usize {
     let mut start = 0;
     let mut last = 0;
     for line in body.split_inclusive('\n') {
-        if line.trim_end().ends_with('>') {
+        if can_end(line) {
             last = start;
         }
         start += line.len();
@@ -55,7 +58,12 @@ fn last_tag_end(body: &str) -> usize {
 }
 
 /// Returns true if the mask hides the line, and the construct that the line leaves open.
-fn read(line: &str, open: &OpenConstruct, tag_may_close: bool) -> (bool, OpenConstruct) {
+fn read(
+    line: &str,
+    open: &OpenConstruct,
+    tag_may_close: bool,
+    comment_may_close: bool,
+) -> (bool, OpenConstruct) {
     let text = line.trim();
     match *open {
         OpenConstruct::Fence { mark, length } => match fence(text) {
@@ -64,6 +72,9 @@ fn read(line: &str, open: &OpenConstruct, tag_may_close: bool) -> (bool, OpenCon
         },
         OpenConstruct::Tag => {
             (true, if text.ends_with('>') { OpenConstruct::Nothing } else { OpenConstruct::Tag })
+        }
+        OpenConstruct::Comment => {
+            (true, if text.contains("*/") { OpenConstruct::Nothing } else { OpenConstruct::Comment })
         }
         OpenConstruct::Statement if !text.is_empty() => (true, OpenConstruct::Statement),
         OpenConstruct::Nothing | OpenConstruct::Text | OpenConstruct::Statement => {
@@ -75,6 +86,12 @@ fn read(line: &str, open: &OpenConstruct, tag_may_close: bool) -> (bool, OpenCon
             }
             if opens_tag(text) && !text.contains('>') && tag_may_close {
                 return (true, OpenConstruct::Tag);
+            }
+            if text.starts_with("{/*") && text.ends_with("*/}") {
+                return (true, OpenConstruct::Nothing);
+            }
+            if text.starts_with("{/*") && !text.contains("*/") && comment_may_close {
+                return (true, OpenConstruct::Comment);
             }
             let statement = line.starts_with("import ") || line.starts_with("export ");
             if statement && !matches!(open, OpenConstruct::Text) {
