@@ -72,8 +72,8 @@ pub(crate) const WEIGHTS: Weights = Weights {
 /// runners, and in one of ten or fewer of other projects.
 pub(crate) const SOURCES_ABOUT_TESTS: usize = 5;
 
-/// Prefixes of the names of folders that show a project, or help to make it.
-const EXAMPLES: &[&str] = &["bench", "demo", "doc", "example", "github", "sample", "script", "tutorial"];
+/// Names of folders that show a project, or help to make it; with an `s`, words of such names.
+const EXAMPLES: &[&str] = &["bench", "benchmark", "demo", "doc", "example", "sample", "script", "tutorial"];
 
 /// Extensions of documents and data. Files in an unknown language may still be programs.
 const NO_PROGRAMS: &[&str] = &[
@@ -125,6 +125,17 @@ fn is_program(path: &str, name: &str, folder: Option<&str>) -> bool {
             matches!(folder, Some("bin" | "sbin" | "libexec" | "hooks")) || Language::of_path(path).is_some()
         }
     }
+}
+
+/// Returns true if a folder with this name in lower case shows a project, or helps to make it: `_examples`, `docs_src`. A part of a
+/// word says nothing: `docker`, `documents`, `sampling`.
+fn is_example(folder: &str) -> bool {
+    let name = folder.trim_start_matches(['_', '.']);
+    matches!(folder, ".github" | "benches" | "benchmarking" | "documentation")
+        || EXAMPLES.contains(&name)
+        || name
+            .split(|mark: char| !mark.is_ascii_alphabetic())
+            .any(|word| word.strip_suffix('s').is_some_and(|one| EXAMPLES.contains(&one)))
 }
 
 /// The kind of a file, by its path.
@@ -195,10 +206,7 @@ impl FileKind {
             Self::Foreign
         } else if !is_program(path, name, parts.last().copied()) {
             Self::Text
-        } else if parts
-            .iter()
-            .any(|part| EXAMPLES.iter().any(|name| part.trim_start_matches(['_', '.']).starts_with(name)))
-        {
+        } else if parts.iter().any(|folder| is_example(folder)) {
             Self::Example
         } else {
             Self::Source
@@ -255,7 +263,21 @@ mod tests {
                     "spec/fixtures/a.json",
                 ],
             ),
-            (FileKind::Example, &["examples/a.rs", "_examples/a.go", "benchmarks/a.py", "docs/conf.py"]),
+            (
+                FileKind::Source,
+                &["docker/run.sh", "src/documents/a.rs", "sampling/a.py", "scripting/a.java", "github/a.go"],
+            ),
+            (
+                FileKind::Example,
+                &[
+                    "examples/a.rs",
+                    "_examples/a.go",
+                    "benchmarks/a.py",
+                    "docs/conf.py",
+                    "docs_src/a.py",
+                    "x/doc/a.go",
+                ],
+            ),
             (FileKind::Foreign, &["vendor/a.go", "a.min.js", "types/a.d.ts", "a_pb2.py"]),
             (FileKind::Text, &["README.md", "Cargo.toml", "docs/guide.rst", "LICENSE", "lib.so.1"]),
         ];
