@@ -62,8 +62,8 @@ impl Outline {
         self.front_matter.clone()
     }
 
-    /// Returns the section that `target` names by its heading's line as written, else by its text, else by its slug.
-    /// `text` is the text from which this outline was parsed.
+    /// Returns the section that `target` names by its heading's line as written, else by its text, then in any case, else by its
+    /// slug or an id such as `{#setup}`. `text` is the text from which this outline was parsed.
     ///
     /// # Errors
     /// If no section matches, or more than one.

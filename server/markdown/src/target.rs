@@ -1,8 +1,8 @@
 //! Finds the section that a caller's target names, or returns the candidates.
 //!
 //! Editing the first of several matches corrupts notes, so a target that matches two headings is refused and both are listed. A
-//! target is compared with lines, then with texts, then with slugs; the first of these that matches any heading decides. If none
-//! does, they are compared in Unicode's normal form C.
+//! target is compared with lines, then with texts, then with both without an id (`{#setup}`), then with texts in any case, then with
+//! slugs and ids; the first of these that matches any heading decides. If none does, they are compared in Unicode's normal form C.
 
 use std::{borrow::Cow, fmt};
 
@@ -118,14 +118,37 @@ fn named<'s>(
         let seen = form(section.text.trim());
         seen == line || seen == joined || HeadingLine::from_section(section, text).in_form(&form).text == line
     };
+    let is_without_id = |section: &Section| {
+        let mut heading = HeadingLine::from_section(section, text).in_form(&form);
+        let Some((without_id, _)) = split_id(&heading.text) else { return false };
+        heading.text = without_id.into();
+        heading == wanted || heading.text == line
+    };
+    // A word in lower case is more than a slug: it may be the text of two headings, of which the slug would name one.
+    let is_in_any_case = |section: &Section| {
+        let text = section.text.trim();
+        let (without_id, _) = split_id(text).unwrap_or((text, ""));
+        [text, without_id].iter().any(|text| form(text).to_lowercase() == line.to_lowercase())
+    };
     let anchor = line.strip_prefix('#').unwrap_or(&line);
-    let is_slug = |section: &Section| form(&section.slug) == anchor;
-    let readings: [&dyn Fn(&Section) -> bool; 4] = [&is_written, &is_line, &is_text, &is_slug];
+    let is_anchor = |section: &Section| {
+        form(&section.slug) == anchor
+            || split_id(section.text.trim()).is_some_and(|(_, id)| form(id) == anchor)
+    };
+    let readings: [&dyn Fn(&Section) -> bool; 6] =
+        [&is_written, &is_line, &is_text, &is_without_id, &is_in_any_case, &is_anchor];
     readings
         .into_iter()
         .map(|names| sections.iter().filter(|section| names(section)).collect::<Vec<_>>())
         .find(|named| !named.is_empty())
         .unwrap_or_default()
+}
+
+/// Splits `Setup {#install}`, as many site generators have it, into the text and the id.
+fn split_id(text: &str) -> Option<(&str, &str)> {
+    let (text, id) = text.strip_suffix('}')?.rsplit_once("{#")?;
+    let is_id = !id.is_empty() && !id.contains([' ', '}']);
+    is_id.then(|| (text.trim_end(), id))
 }
 
 /// A heading's line, from a file or a target, normalized: equivalent notations compare equal.

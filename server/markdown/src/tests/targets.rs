@@ -63,11 +63,24 @@ fn a_target_finds_a_slug() {
     finds("#scope", 2);
     finds("scope", 2);
     finds("bold-text", 3);
-    finds("log", 4);
+    finds("#log", 4);
     finds("#log-1", 5);
     finds("log-2", 6);
     finds("setext-title", 7);
     finds("#tags--co", 15);
+}
+
+#[test]
+fn a_target_finds_an_id() {
+    let text = "# Guide\n## First steps {#setup}\n## Setup {#install}\n";
+    for target in ["First steps", "## First steps", "## First steps {#setup}", "#setup", "first-steps-setup"]
+    {
+        assert_eq!(found(text, target), Ok(2), "target {target:?}");
+    }
+    for target in ["Setup", "setup", "#install", "install", "## Setup ##"] {
+        assert_eq!(found(text, target), Ok(3), "target {target:?}");
+    }
+    assert!(found(text, "# Setup").is_err());
 }
 
 #[test]
@@ -94,6 +107,12 @@ fn a_target_refuses_two_matching_headings() {
         DOCUMENT,
         "Log",
         r####"section "Log" names 3 headings; say which by its slug: "## Log" (line 4, #log) or "### Log" (line 5, #log-1) or "## Log" (line 6, #log-2)"####,
+    );
+    // The same in lower case, which is also the slug of the first.
+    refuses(
+        DOCUMENT,
+        "log",
+        r####"section "log" names 3 headings; say which by its slug: "## Log" (line 4, #log) or "### Log" (line 5, #log-1) or "## Log" (line 6, #log-2)"####,
     );
     refuses(
         "A\n===\n# A\n",
