@@ -109,6 +109,12 @@ pub struct Plan {
     pub lost: Vec<Section>,
     /// Headings of the new text outside the splice that were not headings before. Positions are those in the new text.
     pub gained: Vec<Section>,
+    /// Number of headings in `removed` that are not in `inserted`.
+    pub removed_headings: usize,
+    /// True if the content is in a block of code or HTML that was open before it.
+    pub is_hidden: bool,
+    /// True if text after the content is in a block of code or HTML that the content opens.
+    pub hides_text: bool,
     /// True if bytes outside the splice became front matter or ceased to be front matter.
     pub front_matter_changed: bool,
 }
@@ -150,6 +156,19 @@ pub fn plan(old: &str, flavor: Flavor, edit: &Edit<'_>) -> Result<Plan, EditErro
     let splice = seams::splice(old, &before, flavor, removed, &content);
     let (lost, gained) = outside::headings(&before, &splice);
     let front_matter_changed = outside::front_matter_changed(&before, &splice);
+    let removed_headings = outside::removed_headings(&before, &splice);
+    let [is_hidden, hides_text] = [splice.inserted.start, splice.inserted.end]
+        .map(|position| outside::is_hidden(&splice.outline, position));
     let Splice { text, removed, inserted, .. } = splice;
-    Ok(Plan { text, removed, inserted, lost, gained, front_matter_changed })
+    Ok(Plan {
+        text,
+        removed,
+        inserted,
+        lost,
+        gained,
+        removed_headings,
+        is_hidden,
+        hides_text,
+        front_matter_changed,
+    })
 }

@@ -3,7 +3,11 @@
 //! An edit keeps the bytes outside the splice, but may change their structure: an unclosed fence swallows the headings
 //! after it, a paragraph merges with the next one. These functions compare the outlines before and after in one pass.
 
-use super::blocks::Block;
+use std::ops::Range;
+
+use pulldown_cmark::TagEnd;
+
+use super::blocks::{Block, BlockKind};
 use super::outline::Outline;
 use super::section::Section;
 use super::splice::Splice;
@@ -37,6 +41,31 @@ pub(super) fn front_matter_changed(before: &Outline, splice: &Splice) -> bool {
     let (before, after) = (before.front_matter(), splice.outline.front_matter());
     let added_by_content = before.is_empty() && after.end <= splice.inserted.end;
     before != after && !added_by_content
+}
+
+/// Returns true if one block of code or HTML, such as a comment, has text on both sides of `position`: what opened it hides the rest.
+pub(super) fn is_hidden(outline: &Outline, position: usize) -> bool {
+    let hides =
+        |block: &Block| matches!(block.kind, BlockKind::Tagged(TagEnd::CodeBlock | TagEnd::HtmlBlock));
+    blocks_before(outline, position).next_back().is_some_and(|last| hides(last) && last.range.end > position)
+}
+
+/// Returns the number of headings that the splice removes, and does not insert again.
+pub(super) fn removed_headings(before: &Outline, splice: &Splice) -> usize {
+    let within = |outline: &Outline, range: &Range<usize>| -> Vec<String> {
+        let sections = outline.sections().iter();
+        sections
+            .filter(|section| range.contains(&section.heading.start))
+            .map(|section| section.text.clone())
+            .collect()
+    };
+    let mut removed = within(before, &splice.removed);
+    for kept in within(&splice.outline, &splice.inserted) {
+        if let Some(at) = removed.iter().position(|text| *text == kept) {
+            removed.swap_remove(at);
+        }
+    }
+    removed.len()
 }
 
 /// Returns true if the blocks before the splice are unchanged.

@@ -25,7 +25,7 @@ pub enum Risk {
     Low,
     /// Removes a line, or adds more than 20.
     Medium,
-    /// Changes a heading or front matter outside its range, or removes more than 20 lines or half the file.
+    /// Changes a heading or front matter outside its range, hides text in code or a comment, or removes more than 20 lines or half the file.
     High,
 }
 
@@ -37,7 +37,7 @@ pub fn preview(path: &str, old: &str, edit: &Edit<'_>, plan: &Plan) -> Preview {
 }
 
 /// Returns a one-line summary of an edit of `old`, for example `replace_section "## Scope": +3 -12 lines`, with the number
-/// of headings outside its range that vanish or appear, if any.
+/// of headings that vanish or appear, if any, and with text that is hidden in code or a comment.
 pub fn summarize(old: &str, edit: &Edit<'_>, plan: &Plan) -> String {
     summary(edit, plan, Comparison::between(old, &plan.text).counts())
 }
@@ -60,6 +60,16 @@ fn summary(edit: &Edit<'_>, plan: &Plan, (added, removed): (usize, usize)) -> St
         1 => summary += "; 1 heading appears around it",
         gained => summary += &format!("; {gained} headings appear around it"),
     }
+    match plan.removed_headings {
+        0 => {}
+        1 => summary += "; 1 heading is removed",
+        removed => summary += &format!("; {removed} headings are removed"),
+    }
+    if plan.is_hidden {
+        summary += "; it is inside of code or HTML that is open before it";
+    } else if plan.hides_text && plan.lost.is_empty() && plan.gained.is_empty() {
+        summary += "; the text after it is swallowed";
+    }
     if plan.front_matter_changed {
         summary += "; the front matter changes";
     }
@@ -67,7 +77,11 @@ fn summary(edit: &Edit<'_>, plan: &Plan, (added, removed): (usize, usize)) -> St
 }
 
 fn risk(old: &str, plan: &Plan, (added, removed): (usize, usize)) -> Risk {
-    let outside_changes = !plan.lost.is_empty() || !plan.gained.is_empty() || plan.front_matter_changed;
+    let outside_changes = !plan.lost.is_empty()
+        || !plan.gained.is_empty()
+        || plan.is_hidden
+        || plan.hides_text
+        || plan.front_matter_changed;
     // A diff also counts a last line that only gains a line ending, which removes nothing.
     let gone = if plan.removed.is_empty() { 0 } else { removed };
     let half_the_file = 2 * gone >= old.split_inclusive('\n').count();

@@ -31,9 +31,24 @@ fn up_to_twenty_added_lines_are_low_risk() {
 fn removed_lines_are_medium_risk_up_to_twenty_or_half_the_file() {
     let long = format!("{}\n# A\n{}", lines(30), lines(20));
     check(&long, replace("# A", "# A\n"), Risk::Medium, r##"replace_section "# A": +0 -20 lines"##);
-    check(&long, replace("# A", ""), Risk::High, r##"replace_section "# A": +0 -21 lines"##);
-    check("# A\n\n# B\n\nb\n", replace("a", ""), Risk::Medium, r#"replace_section "a": +0 -2 lines"#);
-    check("# A\n\n# B\n\n", replace("a", ""), Risk::High, r#"replace_section "a": +0 -2 lines"#);
+    check(
+        &long,
+        replace("# A", ""),
+        Risk::High,
+        r##"replace_section "# A": +0 -21 lines; 1 heading is removed"##,
+    );
+    check(
+        "# A\n\n# B\n\nb\n",
+        replace("a", ""),
+        Risk::Medium,
+        r#"replace_section "a": +0 -2 lines; 1 heading is removed"#,
+    );
+    check(
+        "# A\n\n# B\n\n",
+        replace("a", ""),
+        Risk::High,
+        r#"replace_section "a": +0 -2 lines; 1 heading is removed"#,
+    );
     check("# A\n", replace("a", "# A\n"), Risk::Low, r#"replace_section "a": +0 -0 lines"#);
 }
 
@@ -56,9 +71,24 @@ fn changes_outside_the_splice_are_high_risk() {
         "# A\n```\n# B\n",
         replace("# A", "x\n```\n"),
         Risk::High,
-        r##"replace_section "# A": +1 -2 lines"##,
+        r##"replace_section "# A": +1 -2 lines; 1 heading is removed"##,
     );
     check("~~~\n# A\n", prepend("~~~\n"), Risk::High, "prepend: +1 -0 lines; 1 heading appears around it");
+    let swallowed = "prepend: +1 -0 lines; the text after it is swallowed";
+    check("one\n\ntwo\n", prepend("<!-- draft\n"), Risk::High, swallowed);
+    check("one\n\ntwo\n", prepend("```\n"), Risk::High, swallowed);
+    check("one\n\ntwo\n", prepend("```\nx\n```\n"), Risk::Low, "prepend: +3 -0 lines");
+    check("one\n\n</p>\n", prepend("<p>\n"), Risk::Low, "prepend: +2 -0 lines");
+    for open in ["```js\nx\n", "~~~\n", "# A\n<!--\n"] {
+        let inside = "append: +2 -0 lines; it is inside of code or HTML that is open before it";
+        check(open, append("## B\nb\n"), Risk::High, inside);
+    }
+    check(
+        "```\n",
+        append("```\n"),
+        Risk::High,
+        "append: +1 -0 lines; it is inside of code or HTML that is open before it",
+    );
     check(
         "# A\n---\n",
         prepend("---\n"),
