@@ -3,7 +3,7 @@
 //! An edit keeps the bytes outside the splice, but may change their structure: an unclosed fence swallows the headings
 //! after it, a paragraph merges with the next one. These functions compare the outlines before and after in one pass.
 
-use std::ops::Range;
+use std::collections::HashMap;
 
 use pulldown_cmark::TagEnd;
 
@@ -52,20 +52,15 @@ pub(super) fn is_hidden(outline: &Outline, position: usize) -> bool {
 
 /// Returns the number of headings that the splice removes, and does not insert again.
 pub(super) fn removed_headings(before: &Outline, splice: &Splice) -> usize {
-    let within = |outline: &Outline, range: &Range<usize>| -> Vec<String> {
-        let sections = outline.sections().iter();
-        sections
-            .filter(|section| range.contains(&section.heading.start))
-            .map(|section| section.text.clone())
-            .collect()
-    };
-    let mut removed = within(before, &splice.removed);
-    for kept in within(&splice.outline, &splice.inserted) {
-        if let Some(at) = removed.iter().position(|text| *text == kept) {
-            removed.swap_remove(at);
+    let mut counts = HashMap::<&str, isize>::new();
+    for (outline, range, step) in [(before, &splice.removed, 1), (&splice.outline, &splice.inserted, -1)] {
+        for section in outline.sections() {
+            if range.contains(&section.heading.start) {
+                *counts.entry(&section.text).or_default() += step;
+            }
         }
     }
-    removed.len()
+    counts.into_values().map(|count| count.max(0) as usize).sum()
 }
 
 /// Returns true if the blocks before the splice are unchanged.

@@ -99,7 +99,7 @@ fn front_matter_opens_the_file_and_closes_with_its_own_fence() {
 }
 
 #[test]
-fn mdx_masks_statements_tags_comments_and_fences() {
+fn mdx_masks_statements_tags_expressions_and_fences() {
     let yes = [r"1 3 #yes `# yes\n`"];
     check_mdx("import a from 'a'\n\n# yes\n", &yes);
     check_mdx("export const a = `\n# no\n`\n\n", &[]);
@@ -112,11 +112,24 @@ fn mdx_masks_statements_tags_comments_and_fences() {
     check_mdx("<https://a.b>\n---\n", &[r"2 1 #httpsab `<https://a.b>\n---\n`"]);
     check_mdx("<b is never closed\n\n# yes\n", &yes);
     check_mdx("````\n```\n# no\n````\n", &[]);
-    check_mdx("{/*\n# no\n\n# no\n*/}\n\n", &[]);
-    check_mdx("{/* a */}\n# yes\n", &[r"1 2 #yes `# yes\n`"]);
-    check_mdx("{/* a\n---\n*/}\n", &[]);
-    check_mdx("{/* never closed\n\n# yes\n", &yes);
-    check_mdx("*/\n\n# yes\n{/* never closed\n", &yes);
+    for hidden in [
+        "{/*\n# no\n\n# no {\n*/}",
+        "{\n/*\n# no\n*/\n}",
+        "{`\n# no\n\n`}",
+        "{items.map(item => (\n\n# no\n\n))}",
+        "export const a = `\n# no\n\n# no\n`",
+        "export const a = () => {\n  return '}'; // }\n\n# no\n}",
+    ] {
+        check_mdx(
+            &format!("{hidden}\n\n# yes\n"),
+            &[&format!(r"1 {} #yes `# yes\n`", hidden.matches('\n').count() + 3)],
+        );
+    }
+    check_mdx("{a}\n# yes\n", &[r"1 2 #yes `# yes\n`"]);
+    for open in ["{/* never closed", "{a", "export const a = `", "text {"] {
+        check_mdx(&format!("{open}\n\n# yes\n"), &yes);
+    }
+    check_mdx("*/ }\n\n# yes\n{/* never closed\n", &yes);
 }
 
 #[test]

@@ -65,7 +65,10 @@ fn repeated_marks_take_linear_time() {
         "1. ",
         "import a\n",
         "export \n\n",
+        "export {\n\n}\n",
         "{",
+        "{\n",
+        "{\n\n}\n",
         "~~a",
         "a\n- ",
         "\u{feff}",
@@ -87,5 +90,6 @@ fn many_headings_take_linear_time() {
     exercise(&(1..600).map(|n| format!("{}\n", "`".repeat(n))).collect::<String>());
     exercise(&(0..500).map(|n| format!("{}- a\n", "  ".repeat(n))).collect::<String>());
     exercise(&format!("# {}\n", "x".repeat(LENGTH)));
+    exercise(&format!("export {{{}}}\n", "\n".repeat(LENGTH)));
     exercise(&(0..6_000).map(|n| format!("## {} {n}\n", "long heading ".repeat(2))).collect::<String>());
 }
