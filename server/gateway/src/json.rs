@@ -15,23 +15,41 @@ use serde_json::{Map, Number, Value};
 /// Maximum number of values within a value. The largest that a contract needs has a few ten thousand.
 const MAX_VALUES: usize = 100_000;
 
+const LARGE_INTEGER: &str = "an integer has more than 64 bits, and would lose digits; send it as a text";
+
 /// Parses one JSON value.
 ///
 /// # Errors
-/// [`is_data`](serde_json::Error::is_data) if an object has a duplicate key, or there are more than `MAX_VALUES`; otherwise
-/// the text is not JSON in UTF-8.
+/// [`is_data`](serde_json::Error::is_data) if an object has a duplicate key, an integer has more than 64 bits, or there are more than
+/// `MAX_VALUES`; otherwise the text is not JSON in UTF-8.
 pub fn parse(text: &[u8]) -> Result<Value, serde_json::Error> {
     let mut json = serde_json::Deserializer::from_slice(text);
-    let left = Cell::new(MAX_VALUES);
-    let value = Strict { left: &left }.deserialize(&mut json)?;
+    let (left, has_large) = (Cell::new(MAX_VALUES), Cell::new(false));
+    let value = Strict { left: &left, has_large: &has_large }.deserialize(&mut json)?;
     json.end()?;
+    if has_large.get() && has_large_integer(text) {
+        return Err(serde_json::Error::custom(LARGE_INTEGER));
+    }
     Ok(value)
+}
+
+/// Returns true if a JSON text has an integer of nineteen digits or more, with no point or exponent.
+fn has_large_integer(text: &[u8]) -> bool {
+    let (mut in_text, mut escaped) = (false, false);
+    let outside = text.split(|byte| {
+        let is_quote = *byte == b'"' && !escaped;
+        escaped = in_text && *byte == b'\\' && !escaped;
+        in_text ^= is_quote;
+        in_text || is_quote || b",:[]{} \r\n\t".contains(byte)
+    });
+    let digits = |token: &[u8]| token.strip_prefix(b"-").unwrap_or(token).to_vec();
+    outside.map(digits).any(|token| token.len() >= 19 && token.iter().all(u8::is_ascii_digit))
 }
 
 /// Returns the remedy for a text that is JSON by its grammar but fails with `error`; `None` if the error names its own remedy.
 pub fn advice(text: &[u8], error: &serde_json::Error) -> Option<&'static str> {
     if error.is_data() {
-        return None;
+        return (error.to_string() == LARGE_INTEGER).then_some(LARGE_INTEGER);
     }
     std::str::from_utf8(text).ok()?;
     // Skips values without recursion, and without decoding numbers and strings.
@@ -59,6 +77,8 @@ pub fn readable_id(text: &[u8]) -> Option<Value> {
 struct Strict<'a> {
     /// Number of values that may follow.
     left: &'a Cell<usize>,
+    /// Set if a number is out of the range of 64-bit integers.
+    has_large: &'a Cell<bool>,
 }
 
 impl<'de> DeserializeSeed<'de> for Strict<'_> {
@@ -98,6 +118,9 @@ impl<'de> Visitor<'de> for Strict<'_> {
     }
 
     fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
+        if value.abs() >= i64::MAX as f64 {
+            self.has_large.set(true);
+        }
         Ok(Number::from_f64(value).map_or(Value::Null, Value::Number))
     }
 
@@ -155,8 +178,8 @@ impl<'de> Visitor<'de> for IdOnly<'_> {
                 *self.0 = None;
                 return Err(A::Error::custom("two ids"));
             } else {
-                let left = Cell::new(1);
-                *self.0 = Some(members.next_value_seed(Strict { left: &left })?);
+                let (left, has_large) = (Cell::new(1), Cell::new(false));
+                *self.0 = Some(members.next_value_seed(Strict { left: &left, has_large: &has_large })?);
             }
         }
         Ok(())

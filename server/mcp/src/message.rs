@@ -49,10 +49,10 @@ pub(super) fn object(text: &[u8]) -> Result<Map<String, Value>, Refused> {
         Ok(Value::Object(message)) => Ok(message),
         Ok(Value::Array(_)) => invalid(None, "batches are not served; send one message at a time"),
         Ok(_) => invalid(None, "a message is an object"),
-        Err(error) if error.is_data() => invalid(readable_id(text), &error.to_string()),
         Err(error) => {
             let id = readable_id(text);
             let refusal = match json::advice(text, &error) {
+                None if error.is_data() => return invalid(id, &error.to_string()),
                 Some(advice) if id.is_some() => ErrorData::invalid_params(advice, None),
                 Some(advice) => ErrorData::parse_error(advice, None),
                 None => ErrorData::parse_error(error.to_string(), None),

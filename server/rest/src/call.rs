@@ -219,6 +219,7 @@ mod tests {
             (r#"{"a":1,"a":2}"#, "the body can't be read: an object has the same key twice"),
             (r#"{"a":"\ud800"}"#, "the body can't be read: a text has half of a surrogate pair"),
             (r#"{"a":1e999}"#, "the body can't be read: a number is larger"),
+            (r#"{"a":[-18446744073709551616]}"#, "the body can't be read: an integer has more than 64 bits"),
             (&deep, "the body can't be read: values are nested more than 127 deep"),
         ] {
             let refusal = body(&headers, text.as_bytes()).unwrap_err();

@@ -145,7 +145,7 @@ async fn numbers_keep_their_place() {
         >> {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"echo_rpc","arguments":{"text":1e308}}}
         < 2 !-32602 /text
         >> {"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"echo_rpc","arguments":{"text":123456789012345678901234567890}}}
-        < 3 !-32602 /text
+        < 3 !-32602 64 bits
         "#,
     )
     .await;
