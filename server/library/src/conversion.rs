@@ -1,8 +1,8 @@
 //! Converts a file's bytes to those that git stores: line endings and identifiers may differ, depending on attributes and configuration.
 //!
 //! `text`, `crlf`, `eol`, `ident`, `core.autocrlf` and `core.eol` are supported. Filters never run, and encodings are not
-//! converted: files that need either are refused. Nothing is converted towards the working tree: a document has exactly the
-//! bytes that were written.
+//! converted: files that need either are refused. A document has exactly the bytes that were written; only one that comes from a commit
+//! alone gets the line endings that git would check out ([`from_git`]).
 
 use std::borrow::Cow;
 
@@ -13,7 +13,10 @@ use gix::{
     filter::{
         Pipeline,
         plumbing::{
-            eol::{AttributesDigest, AutoCrlf, Configuration, Mode, convert_to_git, convert_to_git::Options},
+            eol::{
+                AttributesDigest, AutoCrlf, Configuration, Mode, convert_to_git, convert_to_git::Options,
+                convert_to_worktree,
+            },
             ident,
         },
     },
@@ -52,6 +55,18 @@ pub(super) fn to_git<'a>(
         }
     }
     Ok(kept)
+}
+
+/// Returns the bytes with the line endings that git checks out for the stored `bytes` at `path`.
+pub(super) fn from_git(git: &gix::Repository, path: &str, bytes: Vec<u8>) -> Result<Vec<u8>, Failure> {
+    if bytes.find_byte(b'\n').is_none() {
+        return Ok(bytes);
+    }
+    let config = Pipeline::options(git).reading("the configured line endings")?.eol_config;
+    let digest = digest(&Attributes::for_path(git, path)?, config);
+    let mut checked_out = Vec::new();
+    let converted = convert_to_worktree(&bytes, digest, &mut checked_out, config).reading("line endings")?;
+    Ok(if converted { checked_out } else { bytes })
 }
 
 /// Returns the id of the bytes that git stores for `bytes`, whose own id is `id`, at `path`.

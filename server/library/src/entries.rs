@@ -8,10 +8,13 @@ use tabellion_runtime::{Failure, FailureKind};
 
 use super::{
     Library, LogEntry,
+    commit::COMMITTER,
+    conversion,
     failures::{InRepository, invalid_path},
     history::{self, FindEntryError},
     repository::Head,
     root::MAX_FILE_BYTES,
+    sparse,
     tree::{self, TreeEntry},
     tree_diff::{self, Budget},
     versions,
@@ -26,9 +29,11 @@ pub struct EntryChange {
     pub documents: Vec<DocumentChange>,
     /// Number of changed documents outside the library.
     pub outside: usize,
+    /// True if git has written the commit again: it was amended, rebased, or picked from elsewhere.
+    pub rewritten: bool,
 }
 
-/// A document before and after a change, as git stores it.
+/// A document before and after a change, as git would check it out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DocumentChange {
     /// Path of the document.
@@ -102,6 +107,7 @@ impl Library {
             let id = versions::content_id(&entry.commit)?;
             let commit = git.find_commit(id).reading("a commit")?;
             let before = commit.parent_ids().next().map(gix::Id::detach);
+            let rewritten = commit.committer().is_ok_and(|committer| committer.name != COMMITTER.0);
             let mut room = MAX_CHANGE_BYTES;
             let mut content = |at: Option<ObjectId>, path: &str| -> Result<_, Failure> {
                 let Some(kept) = tree::look_up_at(&git, at, path)? else {
@@ -109,7 +115,7 @@ impl Library {
                 };
                 let bytes = versions::content(&git, kept.blob)?;
                 room = room.checked_sub(bytes.len()).ok_or_else(too_much_to_show)?;
-                Ok(Some(bytes))
+                conversion::from_git(&git, path, bytes).map(Some)
             };
             let documents = entry.paths.iter().map(|path| {
                 let git_path = format!("{}{path}", self.working_tree.repository.prefix());
@@ -120,7 +126,7 @@ impl Library {
                 })
             });
             let documents = documents.collect::<Result<Vec<_>, Failure>>()?;
-            Ok(EntryChange { outside: entry.outside, documents })
+            Ok(EntryChange { outside: entry.outside, documents, rewritten })
         })
     }
 
@@ -141,13 +147,17 @@ impl Library {
             let is_listed = committed.paths.contains(document.as_str());
             Ok(is_listed || committed.truncated && blocking(|| self.committed_entry(document))?.is_some())
         };
+        let repository = &self.working_tree.repository;
+        let git = repository.git();
+        let is_sparse =
+            |document: &LibraryPath| sparse::excludes(repository, &git, &repository.git_path(document));
         for path in all {
             let document = LibraryPath::of_any_file(&path).map_err(|error| invalid_path(&error))?;
             let difference = match self.read(&document) {
                 Ok(Some(state)) if !state.dirty => continue,
                 Ok(Some(_)) if is_committed(&document)? => Difference::Modified,
                 Ok(Some(_)) => Difference::Untracked,
-                Ok(None) if is_committed(&document)? => Difference::Deleted,
+                Ok(None) if is_committed(&document)? && !is_sparse(&document) => Difference::Deleted,
                 Ok(None) => continue,
                 // Its place is taken by another kind of file, or it can't be read; an unlisted file is not ours.
                 Err(_) if is_committed(&document)? => Difference::Modified,

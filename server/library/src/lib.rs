@@ -319,9 +319,12 @@ impl Library {
         let mode = file.map(|file| file.metadata().context("look at", path.as_path()));
         let mode = mode.transpose()?.map(|metadata| tabellion_platform::mode(&metadata));
         blocking(|| {
-            let git = self.working_tree.repository.git();
-            let head = self.working_tree.repository.head_commit(&git)?;
-            let kept = tree::look_up_at(&git, head, &self.working_tree.repository.git_path(path))?;
+            let repository = &self.working_tree.repository;
+            let git = repository.git();
+            repository.check_idle(&git)?;
+            repository.head(&git)?;
+            let head = repository.head_commit(&git)?;
+            let kept = tree::look_up_at(&git, head, &repository.git_path(path))?;
             plan::check_change(&self.working_tree, &git, path, mode, size, kept)
         })
     }

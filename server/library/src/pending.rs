@@ -175,12 +175,13 @@ impl Pending {
             .find_map(|(other, _)| twin_among(path, other))
     }
 
-    /// Returns the index entry at `path`, and its mark.
+    /// Returns the index entry at `path`, and its mark; `None` for one that has no version yet (`git add -N`).
     ///
     /// # Errors
     /// If the index is invalid.
     pub(super) fn staged(&self, path: &str) -> Result<Option<(TreeEntry, Option<Mark>)>, Failure> {
-        index_file::look_up_marked(&self.index.bytes, path).map_err(index_failure)
+        let found = index_file::look_up_marked(&self.index.bytes, path).map_err(index_failure)?;
+        Ok(found.filter(|(_, mark)| *mark != Some(Mark::IntentToAdd)))
     }
 
     /// Adds a mutation planned on top of these.

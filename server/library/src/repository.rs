@@ -253,8 +253,9 @@ impl Repository {
     /// Returns the author of commits: the configured user, or this program.
     pub(super) fn author(&self, git: &gix::Repository) -> (String, String) {
         let config = git.config_snapshot();
-        let value =
-            |key: &str| config.string(key).map(|value| value.to_string()).filter(|value| !value.is_empty());
+        let value = |key: &str| {
+            config.string(key).map(|value| value.to_string()).filter(|value| !value.trim().is_empty())
+        };
         let name = value("author.name").or_else(|| value("user.name"));
         let email = value("author.email").or_else(|| value("user.email"));
         match (name, email) {

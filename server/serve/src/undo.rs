@@ -131,12 +131,20 @@ impl Undo {
     /// Reverts `change`, that of `entry`.
     ///
     /// # Errors
-    /// If it includes documents outside of the library.
+    /// If it includes documents outside of the library, or more than the entry says.
     pub fn from_entry(entry: &LogEntry, change: EntryChange) -> Result<Self, Failure> {
         let short = entry.commit.get(..10).unwrap_or(&entry.commit);
         if change.outside > 0 {
             let message = format!(
                 "`{short}` also changed documents outside of this folder: undo it in the folder of the library that it was made in"
+            );
+            return Err(Failure::new(FailureKind::Invalid, message));
+        }
+        if change.rewritten && !agrees(&entry.summary, &change.documents) {
+            let message = format!(
+                "`{short}` was amended, and changes more than its entry says ({}): `git show {short}` shows it, `git revert {short}` undoes \
+                 all of it",
+                entry.summary
             );
             return Err(Failure::new(FailureKind::Invalid, message));
         }
@@ -317,6 +325,20 @@ pub fn digest(changes: &[DocumentChange]) -> String {
         }
     }
     data_encoding::HEXLOWER.encode(&digest.finalize())
+}
+
+/// Returns true if the documents changed by as many lines as a summary such as `append: +1 -0 lines` says, or if it says nothing of it.
+fn agrees(summary: &str, documents: &[DocumentChange]) -> bool {
+    let counts =
+        summary.split_once(": +").and_then(|(_, rest)| rest.split_once(" lines")?.0.split_once(" -"));
+    let Some((Ok(added), Ok(removed))) = counts.map(|(added, removed)| (added.parse(), removed.parse()))
+    else {
+        return true;
+    };
+    let text =
+        |side: &Option<Vec<u8>>| String::from_utf8_lossy(side.as_deref().unwrap_or_default()).into_owned();
+    let each = documents.iter().map(|change| diff::line_counts(&text(&change.before), &text(&change.after)));
+    each.fold((0, 0), |all, one| (all.0 + one.0, all.1 + one.1)) == (added, removed)
 }
 
 /// Returns the new content of a document that is `now` when `change` is reverted; `None` if it stays as it is.

@@ -81,6 +81,9 @@ impl From<FindEntryError> for TerminalError {
             FindEntryError::NotAnEntry(id) => {
                 Some(format!("no tool made it: `git show {id}` shows it, and `git revert {id}` undoes it"))
             }
+            FindEntryError::Elsewhere { .. } => {
+                Some("choose the library that it was made in with `--library DIR`".into())
+            }
             FindEntryError::Ambiguous { .. } => Some("give more digits".into()),
             FindEntryError::Failure(_) => None,
         };

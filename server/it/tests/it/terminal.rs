@@ -212,6 +212,42 @@ fn an_undone_entry_can_be_undone_too() {
 }
 
 #[test]
+fn an_entry_that_git_wrote_again_is_undone_if_it_changes_what_it_says() {
+    for (more, expected) in
+        [("", Ok("one\n")), ("by hand\n", Err("was amended, and changes more than its entry says"))]
+    {
+        let library = Library::with(&[("a.md", "one\n")]);
+        write(&library, "a.md", "two\n");
+        library.put("a.md", format!("two\n{more}"));
+        ledger::git(library.root(), &["commit", "--quiet", "--all", "--amend", "--no-edit"]).unwrap();
+        let reply = run(&library, &["undo", &head(&library)], "");
+        match expected {
+            Ok(text) => assert_eq!((reply.code, library.get("a.md")), (0, text.into()), "{reply:?}"),
+            Err(part) => assert!(reply.code == 1 && reply.stderr.contains(part), "{reply:?}"),
+        }
+    }
+}
+
+#[test]
+fn a_deleted_file_comes_back_as_git_checks_it_out() {
+    let library = Library::with(&[(".gitattributes", "* text eol=crlf\n"), ("a.md", "one\r\n")]);
+    let reply =
+        run(&library, &["call", "braindrive-markdown", "delete_markdown", "--path", "a.md", "--confirm"], "");
+    assert_eq!(reply.code, 0, "{reply:?}");
+    shown(&library, &["undo", &head(&library)]);
+    assert_eq!(library.get("a.md"), b"one\r\n");
+}
+
+#[test]
+fn an_entry_of_a_folder_above_is_named() {
+    let library = Library::with(&[("a.md", "one\n"), ("sub/b.md", "b\n")]);
+    let entry = write(&library, "a.md", "two\n");
+    let sub = library.path("sub");
+    let reply = run(&library, &["undo", &entry, "--library", sub.to_str().expect("text")], "");
+    assert!(reply.stderr.contains("changed `a.md`, which is outside of this library's folder"), "{reply:?}");
+}
+
+#[test]
 fn what_is_not_committed_is_shown() {
     let library = Library::with(&[
         ("a.md", "a\n"),

@@ -20,6 +20,14 @@ pub enum FindEntryError {
     /// The commit is not an entry of this library's log.
     #[error("the commit `{0}` is not an entry of this library's log")]
     NotAnEntry(String),
+    /// The commit is an entry of a library in a different folder of the repository.
+    #[error("the commit `{id}` changed `{path}`, which is outside of this library's folder")]
+    Elsewhere {
+        /// Id of the commit.
+        id: String,
+        /// The first path of the entry, from the top of the repository.
+        path: String,
+    },
     /// Several entries have such an id.
     #[error("`{id}` is the beginning of several entries: {}", commits.join(", "))]
     Ambiguous {
@@ -47,21 +55,28 @@ pub(crate) fn find(
     let digits = digits.ok_or_else(|| FindEntryError::NotAnId(id.to_owned()))?;
     let mut objects = HashSet::new();
     git.objects.lookup_prefix(digits, Some(&mut objects)).reading("the objects")?;
-    let (mut entries, mut others) = (Vec::new(), 0);
+    let (mut entries, mut elsewhere, mut others) = (Vec::new(), None, 0);
     for object in objects {
         if !is_commit_of(git, head, object)? {
             continue;
         }
         let record = CommitData::read(git, object)?.and_then(|commit| commit.record);
+        let path = record.as_ref().and_then(|record| record.paths.first().cloned());
         match record.and_then(|record| LogEntry::from_record(object, record, prefix)) {
             Some(entry) => entries.push(entry),
-            None => others += 1,
+            None => {
+                others += 1;
+                elsewhere = path;
+            }
         }
     }
     match (entries.len(), others) {
         (1, _) => Ok(entries.swap_remove(0)),
         (0, 0) => Err(FindEntryError::NotFound(id.to_owned())),
-        (0, _) => Err(FindEntryError::NotAnEntry(id.to_owned())),
+        (0, _) => Err(match elsewhere {
+            Some(path) => FindEntryError::Elsewhere { id: id.to_owned(), path },
+            None => FindEntryError::NotAnEntry(id.to_owned()),
+        }),
         _ => {
             let mut commits: Vec<_> = entries.into_iter().map(|entry| entry.commit).collect();
             commits.sort();

@@ -22,6 +22,7 @@ const ASSUME_VALID: u16 = 0x8000;
 const EXTENDED: u16 = 0x4000;
 const STAGE: u16 = 0x3000;
 const SKIP_WORKTREE: u16 = 0x4000;
+const INTENT_TO_ADD: u16 = 0x2000;
 
 const DAMAGED: IndexError = IndexError::Damaged("an entry is cut off");
 
@@ -181,6 +182,9 @@ pub(super) fn mark(entry: &[u8]) -> Option<Mark> {
     let extended = if flags & EXTENDED != 0 { be16(&entry[FIXED_BYTES..]) } else { 0 };
     if extended & SKIP_WORKTREE != 0 {
         return Some(Mark::SkipWorktree);
+    }
+    if extended & INTENT_TO_ADD != 0 {
+        return Some(Mark::IntentToAdd);
     }
     (flags & ASSUME_VALID != 0).then_some(Mark::AssumeUnchanged)
 }

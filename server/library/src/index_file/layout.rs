@@ -46,6 +46,8 @@ pub(in super::super) enum Mark {
     AssumeUnchanged,
     /// Git assumes that the file is missing, as in a sparse checkout.
     SkipWorktree,
+    /// Git knows the file by its name alone (`git add -N`).
+    IntentToAdd,
 }
 
 pub(super) fn be32(bytes: &[u8]) -> u32 {

@@ -326,14 +326,15 @@ impl Incoming<'_> {
         Ok((documents, links))
     }
 
-    /// Returns the bytes for the disk of a stored blob. A file whose line endings git converts keeps its current ones.
+    /// Returns the bytes for the disk of a stored blob. A file whose line endings git converts keeps its current ones; a new one has those
+    /// that git checks out.
     fn content(&self, path: &str, blob: ObjectId) -> Result<Vec<u8>, Failure> {
         let kept = match self.objects.data(blob) {
             Some(data) => data.to_vec(),
             None => versions::content(self.git, blob)?,
         };
         let Some(file) = &self.disk[path].file else {
-            return Ok(kept);
+            return conversion::from_git(self.git, path, kept);
         };
         let is_converted = self.disk[path].kept.is_some_and(|entry| entry.blob != file.id);
         if is_converted && file.file.bytes.contains_str("\r\n") {

@@ -3,6 +3,7 @@
 use sha1::{Digest, Sha1};
 
 use super::support::{Bench, change, make, path};
+use crate::Difference;
 
 /// Brings `notes/a.md` into a state that a person can leave.
 type Left = fn(&Bench);
@@ -147,4 +148,23 @@ fn documents_that_commits_changed_are_named_unless_it_may_be_any() {
         let expected = expected.map(|paths| paths.iter().map(|path| (*path).to_owned()).collect());
         assert_eq!(changed, expected);
     }
+}
+
+#[test]
+fn only_what_differs_in_the_checkout_is_uncommitted() {
+    let bench = Bench::new();
+    bench.write("far/b.md", "b\n");
+    bench.git(&["add", "-A"]);
+    bench.git(&["commit", "-q", "-m", "far"]);
+    bench.git(&["sparse-checkout", "set", "notes"]);
+    assert!(!bench.path("far").exists());
+    bench.write("notes/new.md", "new\n");
+    bench.git(&["add", "-N", "notes/new.md"]);
+    let library = bench.library();
+    let uncommitted = || library.uncommitted().unwrap().documents;
+    let found: Vec<_> = uncommitted().into_iter().map(|it| (it.path, it.difference)).collect();
+    assert_eq!(found, [("notes/new.md".to_owned(), Difference::Untracked)]);
+    make(&library, &change("notes/new.md", Some("changed\n"))).unwrap();
+    assert_eq!(uncommitted(), []);
+    assert_eq!(bench.status(), "");
 }

@@ -268,9 +268,14 @@ fn line_endings_of_a_file_stay() {
     assert_eq!(b.status(), "");
     let there = open(&b, shared.path(), Acknowledge::Local);
     a.commit("plan.md", "old plan\nmore\n");
+    a.write("new.md", "new\n");
+    a.git(&["add", "new.md"]);
+    a.git(&["commit", "-q", "-m", "new"]);
     a.git(&["push", "-q", "origin", "main"]);
     there.sync(false).unwrap();
     assert_eq!(b.read("plan.md").unwrap(), "old plan\r\nmore\r\n");
+    // As git checks out a new file.
+    assert_eq!(b.read("new.md").unwrap(), "new\r\n");
     assert_eq!(b.status(), "");
 }
 
