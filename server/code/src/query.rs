@@ -115,7 +115,7 @@ impl CodeFilters {
     /// Returns true if a file may have hits.
     pub(crate) fn file(&self, path: &str, branch: &str) -> bool {
         let language = || language_name(path).unwrap_or(TEXT);
-        self.languages.iter().all(|wanted| *wanted == language())
+        self.languages.iter().all(|wanted| values::is_in(wanted, path, language()))
             && self.extensions.has(path)
             && (self.paths.is_empty() || self.paths.iter().all(|filter| filter.has(&composed(path))))
             && self.branches.iter().all(|wanted| wanted == branch)

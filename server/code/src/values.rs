@@ -7,15 +7,31 @@ use crate::{
     facts::{COMMIT_KIND, TEXT},
 };
 
-/// Usual names of languages that are not their names here. Where one is an extension too, the language is meant.
-const LANGUAGES: [(&str, &str); 6] = [
+/// Usual names of languages that are not their names here, without spaces and hyphens. Where one is an extension too, the language is
+/// meant.
+const LANGUAGES: [(&str, &str); 18] = [
     ("golang", "go"),
     ("c++", "cpp"),
+    ("cuda", "cpp"),
     ("c#", "csharp"),
     ("f#", "fsharp"),
     ("objc", "objective-c"),
+    ("objectivec++", "objective-c"),
     ("proto", "protobuf"),
+    ("python3", "python"),
+    ("javascriptreact", "javascript"),
+    ("typescriptreact", "typescript"),
+    ("shellscript", "shell"),
+    ("pwsh", "powershell"),
+    ("elisp", "lisp"),
+    ("commonlisp", "lisp"),
+    ("scheme", "lisp"),
+    ("racket", "lisp"),
+    ("postgresql", "sql"),
 ];
+
+/// Languages, each with the end of the names of files that may be in it, but are parsed as files of a different one.
+const SHARED: [(&str, &str); 3] = [("c", ".h"), ("objective-c", ".h"), ("typescript", ".tsx")];
 
 /// Kinds of symbols, each with the words that languages and people use for it.
 const KINDS: [(SymbolKind, &[&str]); 12] = [
@@ -33,17 +49,26 @@ const KINDS: [(SymbolKind, &[&str]); 12] = [
     (SymbolKind::Section, &["heading"]),
 ];
 
-/// Returns the name of a language, given that name, an extension of its files or a usual name, in any case.
+/// Returns the name of a language, given that name, an extension of its files or a usual name, in any case, with or without spaces and
+/// hyphens.
 ///
 /// # Errors
 /// [`CodeError::Filter`] if there is no such language.
 pub(crate) fn language(written: &str) -> Result<&'static str, CodeError> {
-    let word = written.trim().to_lowercase();
+    let plain = |name: &str| name.to_lowercase().replace([' ', '-', '_'], "");
+    let word = plain(written);
     let word = word.trim_start_matches('.');
     let known = LANGUAGES.iter().find(|(usual, _)| *usual == word).map_or(word, |(_, name)| name);
     let mut names = language_names().chain([TEXT]);
-    let found = names.find(|name| *name == known).or_else(|| language_name(&format!("x.{known}")));
+    let found =
+        names.find(|name| plain(name) == plain(known)).or_else(|| language_name(&format!("x.{known}")));
     found.ok_or_else(|| no_such("language", written, language_names().chain([TEXT])))
+}
+
+/// Returns true if the file at a path may be in a language, given the language that it is read as.
+pub(crate) fn is_in(language: &str, path: &str, read_as: &str) -> bool {
+    let is_shared = |(of, end): &(&str, &str)| *of == language && path.to_ascii_lowercase().ends_with(end);
+    read_as == language || SHARED.iter().any(is_shared)
 }
 
 /// Returns the word of a kind of symbols, given that word, its plural or a usual name, in any case.
@@ -106,7 +131,7 @@ impl Extensions {
         let name = path.rsplit('/').next().unwrap_or(path).to_lowercase();
         let fits = |extension: &Extension| match extension {
             Extension::End(end) => end == "." || name.ends_with(end.as_str()),
-            Extension::Language(language) => language_name(path) == Some(language),
+            Extension::Language(language) => is_in(language, path, language_name(path).unwrap_or(TEXT)),
         };
         self.0.is_empty() || self.0.iter().any(fits)
     }

@@ -24,6 +24,8 @@ const SHOP: &[(&str, &str)] = &[
     ),
     ("list.rb", "class List\n  def empty?\n    true\n  end\n  def ==(other)\n    true\n  end\nend\n"),
     ("state.ts", "enum State { Open, Closed }\n"),
+    ("panel.tsx", "export const Panel = () => <b>panel</b>;\n"),
+    ("bell.h", "void ring_bell(void);\n"),
     ("run.sh", "first() {\n  echo 1\n}\n\nsecond() {\n  echo 2\n}\n"),
     (
         "lib/queue.ex",
@@ -103,6 +105,14 @@ fn definitions_are_found_by_every_name_that_they_have() {
         ("list", &[("symbol", "List#empty")], &["list.rb class List > def empty? 2-4"]),
         ("list", &[("symbol", "==")], &["list.rb class List > def == 5-7"]),
         ("echo", &[("symbol", "second")], &["run.sh function second 5-7"]),
+        // Files whose language has several names or kinds of files.
+        ("panel", &[("language", "typescript")], &["panel.tsx const Panel 1-1"]),
+        ("panel", &[("language", "TypeScriptReact")], &["panel.tsx const Panel 1-1"]),
+        ("bell", &[("language", "c")], &["bell.h function ring_bell 1-1"]),
+        ("bell", &[("language", "C++")], &["bell.h function ring_bell 1-1"]),
+        ("bell", &[("language", "objective-c")], &["bell.h function ring_bell 1-1"]),
+        ("bell", &[("language", "cuda")], &["bell.h function ring_bell 1-1"]),
+        ("echo 2", &[("language", "Shell-Script")], &["run.sh function second 1-7"]),
         // A language without a grammar.
         (
             "queue",
