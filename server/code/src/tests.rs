@@ -503,9 +503,17 @@ fn files_are_left_out_by_names_in_any_case_and_sources_are_not() {
     let selection = Selection::default();
     let choose = selection.choose(Path::new("/project")).unwrap();
     let secrets = ".ENV a/.env.Local .envrc credentials.json service-account.json kubeconfig home/.kube/config .dockerconfigjson \
-                   passwords.txt secret.txt conf/Secrets.yaml secrets.yml .bash_history wp-config.php google-services.json Server.PEM";
+                   passwords.txt secret.txt conf/Secrets.yaml secrets.yml .bash_history wp-config.php google-services.json Server.PEM \
+                   .dev.vars .dev.vars.staging android/key.properties keystore.properties local.properties secrets.prod.yaml \
+                   ios/Secrets.xcconfig api_keys.json .env-prod .env_prod a.env.local deploy_rsa id_ed25519_sk AuthKey_1.p8 .yarnrc .credentials \
+                   gcp-service-account.json shop-firebase-adminsdk-1.json google-credentials.json client-secret.json prod.tfvars.json \
+                   terraform.rc credentials.tfrc.json .vault_pass.txt vault-password auth.json home/.m2/settings.xml .sentryclirc .databrickscfg \
+                   kaggle.json gh/hosts.yml sftp-config.json .vscode/sftp.json rclone.conf ngrok.yml home/.bundle/config \
+                   www.example.com.key .npmrc _netrc .zsh_history .git-credentials application_default_credentials.json terraform.tfstate.backup a.min.css a.js.map";
     let others = ".env.example .Env.Sample secret.rs credentials.py secrets/store.go src/secrets/mod.rs password.ts Password.java \
-                  passwords.css kube/config.go kubeconfig/load.go secrets.md environment.env.rs keys.js history.txt";
+                  passwords.css kube/config.go kubeconfig/load.go secrets.md environment.env.rs keys.js history.txt .env.local.example \
+                  example.env prod.sample.env secrets.example.yaml credentials.template.json locales/en/auth.json settings.xml config.json \
+                  keys.properties vault_pass.py src/rsa.c monkey.properties tokens.json prod.tfvars.example .github/secret_scanning.yml";
     for (paths, expected) in [(secrets, Choice::LeftOut), (others, Choice::Written)] {
         for path in paths.split_whitespace() {
             assert_eq!(choose(path), Some(expected), "{path}");
