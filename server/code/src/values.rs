@@ -9,7 +9,7 @@ use crate::{
 
 /// Usual names of languages that are not their names here, without spaces and hyphens. Where one is an extension too, the language is
 /// meant.
-const LANGUAGES: [(&str, &str); 18] = [
+const LANGUAGES: [(&str, &str); 19] = [
     ("golang", "go"),
     ("c++", "cpp"),
     ("cuda", "cpp"),
@@ -28,6 +28,7 @@ const LANGUAGES: [(&str, &str); 18] = [
     ("scheme", "lisp"),
     ("racket", "lisp"),
     ("postgresql", "sql"),
+    ("terraform", "hcl"),
 ];
 
 /// Languages, each with the end of the names of files that may be in it, but are parsed as files of a different one.

@@ -44,6 +44,21 @@ enum Extent {
 }
 use Extent::{Comment, Escaped, First, Line, Nested};
 
+/// The members of definitions, of which a line can have several.
+#[derive(Debug)]
+struct Members {
+    /// The words of the definitions that have them.
+    of: &'static [&'static str],
+    /// The mark before the first, if it is on the definition's line.
+    open: char,
+    /// The mark behind each.
+    close: char,
+    /// Words that begin other parts of such a definition.
+    others: &'static [&'static str],
+    /// Their patterns are not for lines, but for what is between the marks.
+    definitions: &'static [Definition],
+}
+
 #[derive(Debug)]
 struct Keywords {
     name: &'static str,
@@ -58,6 +73,7 @@ struct Keywords {
     /// The end of a definition's last line, if indentation does not tell.
     end: Option<&'static str>,
     definitions: &'static [Definition],
+    members: Option<Members>,
 }
 
 /// A name.
@@ -72,6 +88,8 @@ const ATOM: &str = r#" '?\(*(?:setf )?([^\s()\[\]{}"';`]+)"#;
 const VAR: &str = r#" (?:\^(?:\{[^}]*\}|[^\s{]\S*) )*([^\s()\[\]{}"^]+)"#;
 /// A name in SQL.
 const TABLE: &str = r#" (?:concurrently )?(?:if not exists )?((?:"[^"]+"|`[^`]+`|\[[^\]]+\]|[\w$]+)(?:\.(?:"[^"]+"|`[^`]+`|\[[^\]]+\]|[\w$]+))*)"#;
+/// The word of a member without a value.
+const FIELD: &str = "field";
 /// A case of a type with several, on a line of its own.
 const CASE: &str = r"[=|] ?([A-Z][\w']*)";
 const QUOTED: Block = ("\"", "\"", Line);
@@ -449,7 +467,23 @@ const LANGUAGES: &[Keywords] = &[
             (Interface, "service", NAME),
             (Method, "rpc", NAME),
             (Struct, "oneof", NAME),
+            (Impl, "extend", DOTTED),
+            (Module, "package", DOTTED),
         ],
+        members: Some(Members {
+            of: &["message", "enum", "oneof", "extend"],
+            open: '{',
+            close: ';',
+            others: &[],
+            definitions: &[
+                (
+                    Constant,
+                    FIELD,
+                    r"(?:(?:optional|repeated|required) )?(?:map ?<[^>]*>|[\w.]+) (\w+) ?= ?\d",
+                ),
+                (Constant, "", r"(\w+) ?= ?-?\d"),
+            ],
+        }),
         ..PLAIN
     },
     Keywords {
@@ -471,12 +505,19 @@ const LANGUAGES: &[Keywords] = &[
             (Function, "mutation", NAME),
             (Function, "subscription", NAME),
         ],
+        members: Some(Members {
+            of: &["type", "interface", "input", "enum"],
+            open: '{',
+            close: ',',
+            others: &[],
+            definitions: &[(Constant, FIELD, r"(\w+) ?[(:]"), (Constant, "", r"(\w+) ?(?:@.*)?$")],
+        }),
         ..PLAIN
     },
     Keywords {
         name: "sql",
         extensions: &["sql"],
-        before: r"(?i)create\s+(?:or\s+(?:replace|alter)\s+)?(?:(?:temp|temporary|unique|materialized|recursive|virtual|external|unlogged|foreign|global|local|constraint)\s+)*",
+        before: r"(?i)create\s+(?:or\s+(?:replace|alter)\s+)?(?:(?:temp|temporary|unique|materialized|recursive|virtual|external|unlogged|foreign|global|local|constraint|clustered|nonclustered|algorithm=\w+|definer=\S+|sql\s+security\s+\w+)\s+)*",
         comments: &["--"],
         blocks: &[C_COMMENT, ("$$", "$$", First), ("'", "'", First)],
         end: Some(";"),
@@ -488,10 +529,79 @@ const LANGUAGES: &[Keywords] = &[
             (Type, "domain", TABLE),
             (Function, "function", TABLE),
             (Function, "procedure", TABLE),
+            (Function, "proc", TABLE),
             (Function, "trigger", TABLE),
             (Constant, "sequence", TABLE),
-            (Constant, "index", r#" (?:concurrently )?(?:if not exists )?["`]?([\w$.]+)["`]? on\b"#),
+            (
+                Constant,
+                "index",
+                r#" (?:concurrently )?(?:if not exists )?["`\[]?([\w$.]+)["`\]]?(?: on\b| ?$)"#,
+            ),
         ],
+        members: Some(Members {
+            of: &["table", "type"],
+            open: '(',
+            close: ',',
+            others: &[
+                "and",
+                "as",
+                "check",
+                "collate",
+                "constraint",
+                "default",
+                "exclude",
+                "foreign",
+                "from",
+                "fulltext",
+                "generated",
+                "index",
+                "key",
+                "like",
+                "not",
+                "on",
+                "or",
+                "partition",
+                "period",
+                "primary",
+                "references",
+                "select",
+                "spatial",
+                "unique",
+                "where",
+                "with",
+            ],
+            definitions: &[(Constant, FIELD, r#"("[^"]+"|`[^`]+`|\[[^\]]+\]|[\w$]+) ["`\[a-zA-Z]"#)],
+        }),
+        ..PLAIN
+    },
+    // Words are the beginnings of addresses: `var.region`.
+    Keywords {
+        name: "hcl",
+        extensions: &["tf", "hcl", "tofu"],
+        comments: &["#", "//"],
+        blocks: &[
+            C_COMMENT,
+            QUOTED,
+            ("<<EOF", "EOF", First),
+            ("<<-EOF", "EOF", First),
+            ("<<EOT", "EOT", First),
+            ("<<-EOT", "EOT", First),
+        ],
+        definitions: &[
+            (Constant, "", r#"(?:resource|source) ("[^"]+" "[^"]+")"#),
+            (Constant, "data.", r#"data ("[^"]+" "[^"]+")"#),
+            (Constant, "var.", r#"variable ("[^"]+")"#),
+            (Constant, "output.", r#"output ("[^"]+")"#),
+            (Module, "module.", r#"module ("[^"]+")"#),
+            (Module, "", r"(locals) ?\{"),
+        ],
+        members: Some(Members {
+            of: &["locals"],
+            open: '{',
+            close: ',',
+            others: &[],
+            definitions: &[(Constant, "local.", r"([\w-]+) ?=(?:[^=]|$)")],
+        }),
         ..PLAIN
     },
     // Without extensions: these have grammars, which lose definitions.
@@ -540,6 +650,7 @@ const PLAIN: Keywords = Keywords {
     attributes: &[],
     end: None,
     definitions: &[],
+    members: None,
 };
 
 /// Quotes that begin no text: a character of C, Emacs Lisp or Elixir, Common Lisp, Clojure, and Erlang.
@@ -562,12 +673,14 @@ impl Keywords {
         static PATTERNS: [OnceLock<Vec<Regex>>; LANGUAGES.len()] =
             [const { OnceLock::new() }; LANGUAGES.len()];
         PATTERNS[number].get_or_init(|| {
-            let pattern = |(_, word, rest): &Definition| {
+            let pattern = |before, (_, word, rest): &Definition| {
                 let word = if rest.starts_with(' ') { regex::escape(word) } else { String::new() };
                 let rest = rest.replace(" ?", r"\s*").replace(' ', r"\s+");
-                Regex::new(&format!("^{}{word}{rest}", self.before)).expect("the patterns are valid")
+                Regex::new(&format!("^{before}{word}{rest}")).expect("the patterns are valid")
             };
-            self.definitions.iter().map(pattern).collect()
+            let members = self.members.iter().flat_map(|members| members.definitions);
+            let definitions = self.definitions.iter().map(|definition| pattern(self.before, definition));
+            definitions.chain(members.map(|member| pattern("", member))).collect()
         })
     }
 
@@ -581,9 +694,54 @@ impl Keywords {
         let first = line.split(|char: char| !char.is_alphanumeric()).next().unwrap_or_default();
         patterns.iter().zip(self.definitions).find_map(|(pattern, (kind, word, _))| {
             let name = pattern.captures(line)?.get(1)?.as_str();
-            let is_call = word.is_empty() && (is_control(name) || is_control(first));
+            let is_call = word.is_empty() && is_code(*kind) && (is_control(name) || is_control(first));
             (!is_call).then_some((*kind, *word, name))
         })
+    }
+
+    /// Returns true if definitions with a symbol's word have members.
+    fn has_members(&self, symbol: &Symbol) -> bool {
+        let word = symbol.path.rsplit(" > ").next().and_then(|own| own.split(' ').next());
+        self.members.as_ref().zip(word).is_some_and(|(members, word)| members.of.contains(&word))
+    }
+
+    /// Returns the members in code of one line: the kind, the word and the name of each.
+    fn members_in<'l>(&self, patterns: &[Regex], code: &'l str) -> Vec<(SymbolKind, &'static str, &'l str)> {
+        let Some(members) = &self.members else { return vec![] };
+        let patterns = &patterns[self.definitions.len()..];
+        let member = |part: &'l str| {
+            let part = part.trim_start();
+            let first = part.split(|char: char| !char.is_alphanumeric() && char != '_').next();
+            let first = first.unwrap_or_default();
+            let is_other = members.others.iter().any(|other| first.eq_ignore_ascii_case(other));
+            let mut all = patterns.iter().zip(members.definitions).filter(|_| !is_other);
+            all.find_map(|(pattern, (kind, word, _))| {
+                Some((*kind, *word, pattern.captures(part)?.get(1)?.as_str()))
+            })
+        };
+        let (mut found, mut start, mut end) = (vec![], 0, code.len());
+        let (mut depth, mut quote) = (0, None);
+        for (at, char) in code.char_indices() {
+            match char {
+                _ if quote.is_some() => quote = quote.filter(|mark| *mark != char),
+                '"' | '\'' => quote = Some(char),
+                '(' | '[' | '{' => depth += 1,
+                ')' | ']' | '}' if depth > 0 => depth -= 1,
+                _ if char == members.close && depth == 0 => {
+                    found.extend(member(&code[start..at]));
+                    start = at + 1;
+                }
+                _ if ")]}".contains(char)
+                    || self.comments.iter().any(|mark| code[at..].starts_with(mark)) =>
+                {
+                    end = at;
+                    break;
+                }
+                _ => {}
+            }
+        }
+        found.extend(member(&code[start..end]));
+        found
     }
 
     /// Returns true if a line without a definition belongs to the symbol that is indented as it is.
@@ -592,7 +750,7 @@ impl Keywords {
         line.starts_with([')', ']', '}', '{', '|', '=', ';'])
             || CONTINUING.contains(&word.to_ascii_lowercase().as_str())
             || word == symbol.name
-            || self.end.is_some()
+            || (self.end.is_some() && symbol.has_body)
     }
 }
 
@@ -749,6 +907,8 @@ fn find(number: usize, source: &str, lines: &Lines<'_>) -> Vec<Symbol> {
     let mut open: Vec<(usize, usize)> = vec![];
     // First line of the comments and attributes right above.
     let mut leading: Option<usize> = None;
+    // The symbol whose members were read last, and the indentation of the first of them; deeper lines are parts of them.
+    let mut level = (usize::MAX, 0);
     // Number of the last line with code or a text, from 1.
     let mut last = 0;
     for line in 0..lines.count() {
@@ -764,7 +924,7 @@ fn find(number: usize, source: &str, lines: &Lines<'_>) -> Vec<Symbol> {
             }
             continue;
         }
-        let definition = if text.len() <= MAX_LINE { language.definition(patterns, code) } else { None };
+        let mut definition = if text.len() <= MAX_LINE { language.definition(patterns, code) } else { None };
         if definition.is_none() && is_inside {
             last = line + 1;
             continue;
@@ -776,6 +936,18 @@ fn find(number: usize, source: &str, lines: &Lines<'_>) -> Vec<Symbol> {
         let begins = leading.take().unwrap_or(line);
         // A case may stand as far left as its type.
         let indentation = text.len() - text.trim_start().len() + usize::from(code.starts_with(['|', '=']));
+        let (mut members, is_member) = (vec![], definition.is_none());
+        let outer = open.iter().rfind(|(_, own)| *own < indentation).map(|(outer, _)| *outer);
+        if is_member && let Some(outer) = outer.filter(|outer| language.has_members(&found[*outer])) {
+            level = if level.0 == outer { level } else { (outer, indentation) };
+            if indentation <= level.1 && text.len() <= MAX_LINE {
+                members = language.members_in(patterns, code);
+                definition = (!members.is_empty()).then(|| members.remove(0));
+            }
+        } else if let Some(at) = definition.and(language.members.as_ref()).and_then(|all| code.find(all.open))
+        {
+            members = language.members_in(patterns, &code[at + 1..]);
+        }
         let is_new = definition.is_some_and(|(kind, word, name)| {
             let again = |(symbol, own): &(usize, usize)| {
                 let symbol = &found[*symbol];
@@ -797,8 +969,14 @@ fn find(number: usize, source: &str, lines: &Lines<'_>) -> Vec<Symbol> {
                 && (kind == Constant || word == "let" || (word.is_empty() && is_code(kind)));
             if !is_local {
                 let symbol = Symbol::begun(kind, word, name, outer, (line, begins), lines);
+                let around = open.last().filter(|_| is_member).map_or(found.len(), |(outer, _)| *outer);
                 open.push((found.len(), indentation));
                 found.push(symbol);
+                let has_members = language.has_members(&found[around]);
+                for (kind, word, name) in members.into_iter().filter(|_| has_members) {
+                    let symbol = Symbol::begun(kind, word, name, Some(&found[around]), (line, line), lines);
+                    found.push(symbol);
+                }
             }
         }
         if language.end.is_some_and(|end| code.ends_with(end)) {
@@ -825,10 +1003,12 @@ impl Symbol {
     ) -> Self {
         // A name in one pair of backquotes has no parts.
         let is_one = name.starts_with('`') && name.matches('`').count() == 2;
+        // Labels of HCL: `"aws_instance" "web"`.
+        let name = name.replace("\" \"", ".");
         let name: String = name.chars().filter(|char| !"\"`[]".contains(*char)).collect();
         let is_method = kind == Function && outer.is_some_and(|outer| outer.kind.has_methods());
         let around = outer.map_or(String::new(), |outer| format!("{} > ", outer.path));
-        let gap = if word.is_empty() { "" } else { " " };
+        let gap = if word.is_empty() || word.ends_with('.') { "" } else { " " };
         Self {
             path: format!("{around}{word}{gap}{name}"),
             name: if is_one { name } else { own(&name) },
@@ -836,7 +1016,7 @@ impl Symbol {
             lines: line + 1..=line + 1,
             begins: begins + 1,
             bytes: lines.bytes(line..line + 1),
-            has_body: true,
+            has_body: word != FIELD,
         }
     }
 

@@ -26,6 +26,9 @@ const SHOP: &[(&str, &str)] = &[
     ("state.ts", "enum State { Open, Closed }\n"),
     ("panel.tsx", "export const Panel = () => <b>panel</b>;\n"),
     ("bell.h", "void ring_bell(void);\n"),
+    ("tables.sql", "create table shop.users (\n  id int,\n  email text\n);\n"),
+    ("user.proto", "package acme.v1;\nmessage User { string email = 1; }\n"),
+    ("main.tf", "resource \"aws_vpc\" \"net\" {\n}\n\nvariable \"region\" {\n}\n"),
     ("run.sh", "first() {\n  echo 1\n}\n\nsecond() {\n  echo 2\n}\n"),
     (
         "lib/queue.ex",
@@ -127,6 +130,17 @@ fn definitions_are_found_by_every_name_that_they_have() {
             &["guide.md Guide: the parts > Two. Words 5-7"],
         ),
         ("words", &[("symbol", "two words")], &["guide.md Guide: the parts > Two. Words 5-7"]),
+        // Columns, fields of messages, and addresses.
+        ("users.email", &[], &["tables.sql table shop.users > field email 3-3"]),
+        ("email", &[("symbol", "shop.users.email")], &["tables.sql table shop.users > field email 3-3"]),
+        (
+            "email",
+            &[("symbol", "email"), ("kind", "field"), ("language", "proto")],
+            &["user.proto message User > field email 2-2"],
+        ),
+        ("User.email", &[], &["user.proto message User > field email 2-2"]),
+        ("aws_vpc.net", &[], &["main.tf aws_vpc.net 1-2"]),
+        ("region", &[("symbol", "var.region"), ("language", "Terraform")], &["main.tf var.region 4-5"]),
         // As queries.
         ("Cart.tax", &[], &["lib/cart.py class Cart > def tax 7-8"]),
         ("Cart::weigh", &[], &["src/cart.rs impl Cart > fn weigh 8-8"]),

@@ -1318,20 +1318,47 @@ pub(super) const DEFINITIONS: &[(&str, &str, &str)] = &[
         "a.proto",
         r#"
             syntax = "proto3";
+            package shop.v1;
+            option cc_api_version = 2;
             // A cart.
             message Cart {
+              reserved 7;
               int32 total = 1;
-              enum Color { RED = 0; }
+              // Items.
+              map<string, shop.Item> items = 2 [
+                deprecated = true
+              ];
+              enum Color { RED = 0; NEW = 1; }
+              oneof pay {
+                Card card = 3;
+              }
+            }
+            enum Size {
+              SIZE_SMALL = 0;
             }
             service Shop {
-              rpc Add (Cart) returns (Cart);
+              rpc Add (Cart) returns (Cart) {
+                option (google.api.http) = { get: "/v1" };
+              }
             }
+            extend Cart { optional int32 tax = 126; }
         "#,
         r"
-            message Cart: struct 3-6 from 2
-            message Cart > enum Color: enum 5
-            service Shop: interface 7-9
-            service Shop > rpc Add: method 8
+            package shop.v1 = v1: module 2
+            message Cart: struct 5-16 from 4
+            message Cart > field total: constant 7 announced
+            message Cart > field items: constant 9-11 from 8 announced
+            message Cart > enum Color: enum 12
+            message Cart > enum Color > RED: constant 12
+            message Cart > enum Color > NEW: constant 12
+            message Cart > oneof pay: struct 13-15
+            message Cart > oneof pay > field card: constant 14 announced
+            enum Size: enum 17-19
+            enum Size > SIZE_SMALL: constant 18
+            service Shop: interface 20-24
+            service Shop > rpc Add: method 21-23
+            extend Cart: impl 25
+            extend Cart > field tax: constant 25 announced
         ",
     ),
     (
@@ -1340,16 +1367,36 @@ pub(super) const DEFINITIONS: &[(&str, &str, &str)] = &[
             """
             A cart.
             """
-            type Cart implements Node {
-              total: Int
+            type Cart implements Node @key(fields: "id") {
+              "Sum."
+              total(in: Currency = EUR): Int! @deprecated
+              items(
+                first: Int
+              ): [Item]
             }
-            extend type Query { cart: Cart }
-            enum Color { RED }
+            extend type Query { cart: Cart, tax(of: ID, at: Int): Int }
+            enum Color {
+              RED
+              GREEN @beta
+            }
+            query Named($id: ID) {
+              cart(id: $id) { total }
+            }
+            schema {
+              query: Query
+            }
         "#,
         r"
-            type Cart: type 4-6 from 1
-            type Query: type 7
-            enum Color: enum 8
+            type Cart: type 4-10 from 1
+            type Cart > field total: constant 6 from 5 announced
+            type Cart > field items: constant 7-9 announced
+            type Query: type 11
+            type Query > field cart: constant 11 announced
+            type Query > field tax: constant 11 announced
+            enum Color: enum 12-15
+            enum Color > RED: constant 13
+            enum Color > GREEN: constant 14
+            query Named: function 16-18
         ",
     ),
     (
@@ -1357,24 +1404,93 @@ pub(super) const DEFINITIONS: &[(&str, &str, &str)] = &[
         r#"
             -- Carts.
             CREATE TABLE IF NOT EXISTS shop.carts (
-                id int
+                id int, -- the id, not null
+                -- In cents.
+                "total" numeric(10, 2) NOT NULL DEFAULT 0,
+                state text default 'a, b c'
+                    check (
+                        state in ('a')
+                    ),
+                key_name varchar(9),
+                primary key (id),
+                CONSTRAINT positive CHECK (total > 0)
             );
             create or replace function total(c int) returns int as $$
               select 1;
             $$ language sql;
             CREATE UNIQUE INDEX cart_ids ON carts (id);
+            create index cart_totals
+              on carts (total);
             -- see a/*
             CREATE TABLE "Shop"."Items" (
                 note text default 'a
             create table fake'
             );
             CREATE INDEX ON carts (id);
+            create table pairs (a int, b numeric(1, 2), unique (a, b));
+            create type address as (
+              , street text
+            );
+            create view sums as
+              select id as one
+              from carts c;
         "#,
         r"
-            table shop.carts = carts: struct 2-4 from 1
-            function total: function 5-7
-            index cart_ids: constant 8
-            table Shop.Items = Items: struct 10-13 from 9
+            table shop.carts = carts: struct 2-13 from 1
+            table shop.carts > field id: constant 3 announced
+            table shop.carts > field total: constant 5 from 4 announced
+            table shop.carts > field state: constant 6-9 announced
+            table shop.carts > field key_name: constant 10 announced
+            function total: function 14-16
+            index cart_ids: constant 17
+            index cart_totals: constant 18-19
+            table Shop.Items = Items: struct 21-24 from 20
+            table Shop.Items > field note: constant 22-23 announced
+            table pairs: struct 26
+            table pairs > field a: constant 26 announced
+            table pairs > field b: constant 26 announced
+            type address: type 27-29
+            type address > field street: constant 28 announced
+            view sums: struct 30-32
+        ",
+    ),
+    (
+        "a.tf",
+        r#"
+            # A server.
+            resource "aws_instance" "web" {
+              ami = var.image
+              user_data = <<-EOF
+            variable "none" {}
+              EOF
+              tags = {
+                Name = "web"
+              }
+            }
+            data "aws_ami" "ubuntu" { owners = ["x"] }
+            variable "image" {
+              type = string
+            }
+            output "ip" { value = aws_instance.web.public_ip }
+            module "vpc" {
+              source = "./vpc"
+            }
+            locals {
+              region = "eu"
+              tags = {
+                owner = "a"
+              }
+            }
+        "#,
+        r"
+            aws_instance.web = web: constant 2-10 from 1
+            data.aws_ami.ubuntu = ubuntu: constant 11
+            var.image = image: constant 12-14
+            output.ip = ip: constant 15
+            module.vpc = vpc: module 16-18
+            locals: module 19-24
+            locals > local.region = region: constant 20
+            locals > local.tags = tags: constant 21-23
         ",
     ),
     (
