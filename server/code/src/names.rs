@@ -1,6 +1,8 @@
 //! Names of symbols in queries: alone (`total`), qualified (`Cart::total`, `shop.Cart.total`), or as an answer shows them (`class Cart >
 //! def total`).
 
+use std::iter;
+
 use crate::{
     content::composed,
     facts::SymbolFacts,
@@ -71,7 +73,9 @@ impl SymbolName {
 pub(crate) fn modules<'s>(path: &str, symbols: impl Iterator<Item = &'s SymbolFacts>) -> Vec<String> {
     let declared = symbols.filter(|symbol| symbol.kind == "module");
     let names = declared.flat_map(|symbol| identifiers(&symbol.path));
-    identifiers(path).chain(names).map(whole).collect()
+    // A folder `my-crate` has the crate `my_crate`.
+    let in_path = path.split(['/', '.']).flat_map(|part| iter::once(part).chain(identifiers(part)));
+    in_path.chain(names).map(whole).collect()
 }
 
 /// Returns true if a text contains a word with marks, in any case of ASCII, not as a part of a longer word.

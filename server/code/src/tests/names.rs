@@ -29,6 +29,8 @@ const SHOP: &[(&str, &str)] = &[
     ("tables.sql", "create table shop.users (\n  id int,\n  email text\n);\n"),
     ("user.proto", "package acme.v1;\nmessage User { string email = 1; }\n"),
     ("main.tf", "resource \"aws_vpc\" \"net\" {\n}\n\nvariable \"region\" {\n}\n"),
+    ("app/User.java", "package com.acme;\n\nclass User {\n  String nick;\n}\n"),
+    ("my-crate/src/a/mod.rs", "struct Bean {\n    nick: u8,\n}\n"),
     ("run.sh", "first() {\n  echo 1\n}\n\nsecond() {\n  echo 2\n}\n"),
     (
         "lib/queue.ex",
@@ -141,6 +143,17 @@ fn definitions_are_found_by_every_name_that_they_have() {
         ("User.email", &[], &["user.proto message User > field email 2-2"]),
         ("aws_vpc.net", &[], &["main.tf aws_vpc.net 1-2"]),
         ("region", &[("symbol", "var.region"), ("language", "Terraform")], &["main.tf var.region 4-5"]),
+        // With the package or module that the file or its path says.
+        ("nick", &[("symbol", "com.acme.User.nick")], &["app/User.java class User > field nick 4-4"]),
+        ("nick", &[("symbol", "acme.User.nick")], &["app/User.java class User > field nick 4-4"]),
+        ("nick", &[("symbol", "org.User.nick")], &[]),
+        (
+            "nick",
+            &[("symbol", "my_crate::a::Bean::nick")],
+            &["my-crate/src/a/mod.rs struct Bean > field nick 2-2"],
+        ),
+        ("nick", &[("symbol", "other_crate::a::Bean::nick")], &[]),
+        ("my_crate::a::Bean", &[], &["my-crate/src/a/mod.rs struct Bean 1-3"]),
         // As queries.
         ("Cart.tax", &[], &["lib/cart.py class Cart > def tax 7-8"]),
         ("Cart::weigh", &[], &["src/cart.rs impl Cart > fn weigh 8-8"]),
