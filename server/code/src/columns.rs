@@ -1,4 +1,4 @@
-//! The data of each chunk and file that ranking needs, in memory: some 30 bytes a chunk and 150 a file.
+//! The data of each chunk and file that ranking needs, in memory: some 30 bytes a chunk and 180 a file.
 
 use std::ops::Range;
 
@@ -15,6 +15,8 @@ pub(crate) struct FileColumns {
     pub(crate) number: i64,
     pub(crate) path: Box<str>,
     pub(crate) branch: Box<str>,
+    /// Name of its language, or `text`.
+    pub(crate) language: Box<str>,
     /// Number of its first chunk, and number of its chunks.
     pub(crate) first: u32,
     pub(crate) chunks: u32,
@@ -111,8 +113,7 @@ impl Columns {
         }
         columns.lengths = vec![0; columns.file_of.len()];
         columns.texts = vec![TextKey::from_bytes([0; TextKey::BYTES]); columns.file_of.len()];
-        let sql =
-            "SELECT number, branch, path, segment, first, lengths, texts FROM file WHERE collection = ?";
+        let sql = "SELECT number, branch, path, segment, first, lengths, texts, language FROM file WHERE collection = ?";
         let mut select = connection.prepare_cached(sql)?;
         let mut rows = select.query([collection])?;
         while let Some(row) = rows.next()? {
@@ -141,6 +142,7 @@ impl Columns {
             columns.files.push(FileColumns {
                 number: row.get(0)?,
                 branch: row.get::<_, String>(1)?.into(),
+                language: row.get::<_, String>(7)?.into(),
                 first,
                 chunks: sizes.chunks as u32,
                 length: u32::try_from(sizes.length).unwrap_or(u32::MAX),

@@ -21,7 +21,7 @@ const CREATE: &str = "
     CREATE TABLE bucket (number INTEGER PRIMARY KEY, words BLOB NOT NULL) STRICT;
     CREATE TABLE file (
         number INTEGER PRIMARY KEY, collection INTEGER NOT NULL, branch TEXT NOT NULL, path TEXT NOT NULL,
-        segment INTEGER NOT NULL, first INTEGER NOT NULL, lengths BLOB NOT NULL, texts BLOB NOT NULL, blob BLOB NOT NULL, bytes INTEGER NOT NULL,
+        language TEXT NOT NULL, segment INTEGER NOT NULL, first INTEGER NOT NULL, lengths BLOB NOT NULL, texts BLOB NOT NULL, blob BLOB NOT NULL, bytes INTEGER NOT NULL,
         UNIQUE (collection, branch, path)
     ) STRICT;
     CREATE INDEX file_segment ON file (segment);

@@ -4,12 +4,13 @@ use std::collections::BTreeSet;
 
 use globset::{GlobBuilder, GlobMatcher};
 use tabellion_retrieval::{query_terms, words};
-use tabellion_syntax::{is_definition_word, language_name};
+use tabellion_syntax::is_definition_word;
 
 use crate::{
     CodeError,
+    columns::FileColumns,
     content::composed,
-    facts::{SymbolFacts, TEXT},
+    facts::SymbolFacts,
     names::SymbolName,
     terms::{Kind, identifiers, whole},
     values::{self, Extensions, segments, with_slashes},
@@ -113,9 +114,9 @@ impl CodeFilters {
     }
 
     /// Returns true if a file may have hits.
-    pub(crate) fn file(&self, path: &str, branch: &str) -> bool {
-        let language = || language_name(path).unwrap_or(TEXT);
-        self.languages.iter().all(|wanted| values::is_in(wanted, path, language()))
+    pub(crate) fn file(&self, file: &FileColumns) -> bool {
+        let (path, branch) = (&*file.path, &*file.branch);
+        self.languages.iter().all(|wanted| values::is_in(wanted, path, &file.language))
             && self.extensions.has(path)
             && (self.paths.is_empty() || self.paths.iter().all(|filter| filter.has(&composed(path))))
             && self.branches.iter().all(|wanted| wanted == branch)

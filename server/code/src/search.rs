@@ -195,7 +195,7 @@ impl<'s> Search<'s> {
         filters.check_branches(self.parts.files.iter().map(|file| &*file.columns.branch))?;
         if filters.is_on_files() {
             let files = self.parts.files.iter();
-            let files = files.filter(|file| filters.file(&file.columns.path, &file.columns.branch));
+            let files = files.filter(|file| filters.file(file.columns));
             self.passing.restrict(files.flat_map(Searched::chunks).map(|chunk| chunk as u32));
         }
         for terms in filters.chunk_terms() {

@@ -3,9 +3,11 @@
 use std::collections::HashMap;
 
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
+use tabellion_syntax::source_language;
 
 use crate::{
     CodeError,
+    facts::TEXT,
     segment::{Builder, IndexedFile, Segment, Source},
 };
 
@@ -84,12 +86,15 @@ fn add_file(
     let source = &file.source;
     let lengths: Vec<u8> = file.lengths.iter().flat_map(|length| length.to_le_bytes()).collect();
     let texts: Vec<u8> = file.texts.iter().flat_map(|text| text.to_bytes()).collect();
-    let sql = "INSERT INTO file (collection, branch, path, segment, first, lengths, texts, blob, bytes)
-               VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)";
+    let language = source_language(&source.path, &source.text).unwrap_or(TEXT);
+    let sql =
+        "INSERT INTO file (collection, branch, path, language, segment, first, lengths, texts, blob, bytes)
+               VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
     connection.prepare_cached(sql)?.execute(params![
         collection,
         source.branch,
         source.path,
+        language,
         segment,
         file.first,
         lengths,

@@ -11,7 +11,7 @@ use regex::Regex;
 use crate::{
     Language, Symbol, language,
     lines::Lines,
-    pages::page_language,
+    pages::{interpreted, page_language},
     symbol_kind::SymbolKind::{self, *},
     symbols::{is_code, own},
 };
@@ -669,6 +669,12 @@ impl Keywords {
         LANGUAGES.iter().enumerate().find(|(_, language)| language.extensions.contains(&extension.as_str()))
     }
 
+    /// Returns the language of a file by its path or its first line.
+    fn of_file(path: &str, source: &str) -> Option<(usize, &'static Self)> {
+        let named = |name| LANGUAGES.iter().enumerate().find(|(_, language)| language.name == name);
+        Self::of_path(path).or_else(|| named(interpreted(path, source)?))
+    }
+
     fn patterns(&self, number: usize) -> &'static [Regex] {
         static PATTERNS: [OnceLock<Vec<Regex>>; LANGUAGES.len()] =
             [const { OnceLock::new() }; LANGUAGES.len()];
@@ -760,6 +766,12 @@ pub fn language_name(path: &str) -> Option<&'static str> {
     language
         .or_else(|| Keywords::of_path(path).map(|(_, language)| language.name))
         .or_else(|| page_language(path))
+}
+
+/// Returns the name of a file's language, which a script without an extension names in its first line.
+pub fn source_language(path: &str, source: &str) -> Option<&'static str> {
+    let interpreted = || interpreted(path, source).and_then(|of| language_names().find(|name| *name == of));
+    language_name(path).or_else(interpreted)
 }
 
 /// Returns the names of all languages whose definitions are found.
@@ -856,7 +868,7 @@ impl Scanner<'_> {
 
 /// Returns the symbols of a file, in order; none if its language is not known.
 pub(crate) fn symbols(path: &str, source: &str, lines: &Lines<'_>) -> Vec<Symbol> {
-    Keywords::of_path(path).map_or(vec![], |(number, _)| find(number, source, lines))
+    Keywords::of_file(path, source).map_or(vec![], |(number, _)| find(number, source, lines))
 }
 
 /// Adds definitions that keywords find and the grammar of the language has missed.

@@ -33,7 +33,7 @@ pub use tree_sitter;
 
 pub use self::{
     chunks::{Chunk, MAX_BYTES, Outline, outline},
-    keywords::{is_definition_word, language_name, language_names},
+    keywords::{is_definition_word, language_name, language_names, source_language},
     language::Language,
     pages::{is_page, program},
     parse::parse,

@@ -27,19 +27,21 @@ pub fn program<'s>(path: &str, source: &'s str) -> Option<(Language, Cow<'s, str
         let (language, text) = scripts(source);
         return Some((language, text.into()));
     }
-    let language = Language::of_path(path).or_else(|| interpreted(path, source))?;
+    let language = Language::of_path(path).or_else(|| Language::of_name(interpreted(path, source)?))?;
     Some((language, source.into()))
 }
 
-/// Returns the language that a file without an extension names in its first line.
-fn interpreted(path: &str, source: &str) -> Option<Language> {
+/// Returns the name of the language that a file without an extension names in its first line.
+pub(crate) fn interpreted<'s>(path: &str, source: &'s str) -> Option<&'s str> {
     let line = source.lines().next()?.strip_prefix("#!").filter(|_| Path::new(path).extension().is_none())?;
     let mut words = line.split(['/', ' ', '\t']).filter(|word| !word.is_empty() && !word.starts_with('-'));
     let interpreter = words.find(|word| !matches!(*word, "usr" | "local" | "opt" | "bin" | "env"))?;
-    Language::of_name(match interpreter.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.') {
+    Some(match interpreter.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.') {
         "sh" | "bash" | "dash" | "ash" | "zsh" | "ksh" => "shell",
         "node" => "javascript",
         "deno" | "bun" | "ts-node" | "tsx" => "typescript",
+        "pwsh" => "powershell",
+        "Rscript" => "r",
         other => other,
     })
 }

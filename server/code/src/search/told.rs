@@ -2,13 +2,11 @@
 
 use std::mem;
 
-use tabellion_syntax::language_name;
-
 use super::Search;
 use crate::{
     CodeError, CodeHit,
     content::{bytes_of, content, lines_of},
-    facts::{ChunkFacts, Lines, SymbolFacts, TEXT},
+    facts::{ChunkFacts, Lines, SymbolFacts},
     names,
     parts::{Searched, Valued},
     terms,
@@ -93,7 +91,7 @@ impl Search<'_> {
             path: columns.path.to_string(),
             start_line: lines.0,
             end_line: lines.1,
-            language: language_name(&columns.path).unwrap_or(TEXT).to_owned(),
+            language: columns.language.to_string(),
             kind: named.map_or(&facts.kind, |symbol| &symbol.kind).clone(),
             symbol: named.map(|symbol| symbol.path.clone()),
             blob,

@@ -31,6 +31,7 @@ const SHOP: &[(&str, &str)] = &[
     ("main.tf", "resource \"aws_vpc\" \"net\" {\n}\n\nvariable \"region\" {\n}\n"),
     ("app/User.java", "package com.acme;\n\nclass User {\n  String nick;\n}\n"),
     ("my-crate/src/a/mod.rs", "struct Bean {\n    nick: u8,\n}\n"),
+    ("bin/forge", "#!/usr/bin/env python3\n\ndef hammer():\n    pass\n"),
     ("run.sh", "first() {\n  echo 1\n}\n\nsecond() {\n  echo 2\n}\n"),
     (
         "lib/queue.ex",
@@ -117,6 +118,7 @@ fn definitions_are_found_by_every_name_that_they_have() {
         ("bell", &[("language", "C++")], &["bell.h function ring_bell 1-1"]),
         ("bell", &[("language", "objective-c")], &["bell.h function ring_bell 1-1"]),
         ("bell", &[("language", "cuda")], &["bell.h function ring_bell 1-1"]),
+        ("hammer", &[("language", "python")], &["bin/forge def hammer 3-4"]),
         ("echo 2", &[("language", "Shell-Script")], &["run.sh function second 1-7"]),
         // A language without a grammar.
         (

@@ -1652,6 +1652,7 @@ pub(super) const DEFINITIONS: &[(&str, &str, &str)] = &[
         "function yes: function 1",
     ),
     ("bin/tool", "#!/usr/bin/env -S python3.12 -u\n\ndef run():\n    pass", "def run: function 3-4"),
+    ("bin/report", "#!/usr/bin/perl -w\n\nsub run {\n}", "sub run: function 3-4"),
     ("bin/serve", "#!/bin/sh\n\nserve() {\n  echo\n}", "function serve: function 3-5"),
 ];
 
