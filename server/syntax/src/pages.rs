@@ -20,6 +20,11 @@ pub fn is_page(path: &str) -> bool {
     page_language(path).is_some()
 }
 
+/// Returns true if a file may have a program, by its name: it is in a language that is parsed, or may be a script.
+pub fn may_be_program(path: &str) -> bool {
+    is_page(path) || Language::of_path(path).is_some() || Path::new(path).extension().is_none()
+}
+
 /// Returns the program in a file, and its language: the scripts of a page, with blanks for everything else, or the file. Its language is shown by
 /// its name or its first line (`#!/usr/bin/env python3`).
 pub fn program<'s>(path: &str, source: &'s str) -> Option<(Language, Cow<'s, str>)> {

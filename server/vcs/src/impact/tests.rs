@@ -78,6 +78,23 @@ const CASES: &[Case] = &[
         expected: &[("lib.rs", &[], &[]), ("notes.txt", &[], &[]), ("binary.rs", &[], &[])],
     },
     Case {
+        name: "scripts without an extension",
+        before: &[
+            ("lib.py", "def total():\n    return 1\n"),
+            ("bin/count", "#!/usr/bin/env python3\nimport lib\n\ndef run():\n    return lib.total()\n"),
+            ("bin/other", "#!/bin/sh\ntotal\n"),
+            ("LICENSE", "total\n"),
+        ],
+        after: &[
+            ("lib.py", Some("def total():\n    return 2\n")),
+            (
+                "bin/count",
+                Some("#!/usr/bin/env python3\nimport lib\n\ndef run():\n    return lib.total() + 1\n"),
+            ),
+        ],
+        expected: &[("bin/count", &["def run"], &[]), ("lib.py", &["def total"], &["bin/count:5 def run"])],
+    },
+    Case {
         name: "a name that many files define",
         before: &[
             ("a.rs", "pub fn make() {\n    1;\n}\n"),

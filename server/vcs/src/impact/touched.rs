@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, iter, ops::Range};
 
 use tabellion_syntax::{
-    Language, Symbol, SymbolKind, is_page, parse, program, symbols,
+    Language, Symbol, SymbolKind, is_page, may_be_program, parse, program, symbols,
     tree_sitter::{Node, Point, Tree},
 };
 
@@ -122,9 +122,15 @@ impl From<Language> for Family {
 }
 
 impl Family {
-    /// Returns the family of a file by its name; `None` for files without a program.
+    /// Returns the family of a file by its name; `None` for files without a program, and for scripts without an extension.
     pub(super) fn of_path(path: &str) -> Option<Self> {
         Language::of_path(path).or(is_page(path).then_some(Language::JavaScript)).map(Self::from)
+    }
+
+    /// Returns the family of a file by its first line.
+    pub(super) fn of_script(path: &str, bytes: &[u8]) -> Option<Self> {
+        let (language, _) = program(path, std::str::from_utf8(bytes).ok()?)?;
+        Some(language.into())
     }
 }
 
@@ -260,7 +266,7 @@ fn is_constructor(language: Language, name: &str) -> bool {
 
 /// Returns the source at `path`; `None` if it is in no known language, too large or binary.
 fn source(repository: &GitRepository, path: &str, file: &TreeFile) -> Result<Option<Source>, VcsError> {
-    if Family::of_path(path).is_none() {
+    if !may_be_program(path) {
         return Ok(None);
     }
     let damaged = |error: gix::Error| VcsError::Damaged {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use tabellion_syntax::{Language, Symbol, SymbolKind};
+use tabellion_syntax::{Language, Symbol, SymbolKind, may_be_program};
 
 use super::dependent::{Dependent, MAX_DEPENDENTS};
 use super::{
@@ -110,18 +110,21 @@ impl Uses {
         let mut blobs = repository.blobs(target, Submodules::Skip, cancelled)?;
         while let Some(blob) = blobs.next() {
             let blob = blob?;
-            let Some((family, chosen)) =
-                Family::of_path(&blob.path).and_then(|family| Some((family, self.words.get(&family)?)))
-            else {
+            let family = Family::of_path(&blob.path);
+            if !may_be_program(&blob.path) || family.is_some_and(|family| !self.words.contains_key(&family)) {
                 continue;
-            };
+            }
             if blob.size > MAX_PARSED_BYTES || scanned > MAX_SCANNED_BYTES || parsed > MAX_PARSED_FILES {
-                self.skipped += 1;
+                self.skipped += u64::from(family.is_some());
                 continue;
             }
             scanned += blob.size;
             let bytes = blobs.read(&blob)?;
-            if words(&bytes).any(|(_, word)| chosen.contains(word)) {
+            let family = family.or_else(|| Family::of_script(&blob.path, &bytes));
+            let chosen = family.and_then(|family| Some((family, self.words.get(&family)?)));
+            if let Some((family, chosen)) = chosen
+                && words(&bytes).any(|(_, word)| chosen.contains(word))
+            {
                 parsed += 1;
                 self.file(&blob.path, family, bytes);
             }
