@@ -22,6 +22,8 @@ use super::{
 const ANY: &str = "*";
 /// The commit that is checked out.
 const HEAD: &str = "HEAD";
+/// Key in `_meta` with the names that an impact does not follow.
+const AMBIGUOUS: &str = "tabellion/ambiguous";
 
 /// Names of the rules that a request breaks.
 const PATH: &str = "path";
@@ -150,8 +152,12 @@ impl VcsTool for Memory {
         })
         .await?;
         let is_cut = comparison.files.len() > limit
+            || impact.skipped > 0
             || impact.files.iter().any(|file| file.total_dependents > file.dependents.len() as u64);
         note_cut(cx, is_cut, comparison.files.len() as u64);
+        if !impact.ambiguous.is_empty() {
+            cx.note(AMBIGUOUS, impact.ambiguous);
+        }
         let count = |status| comparison.files.iter().filter(|file| file.status == status).count() as u64;
         let summary = ImpactSummary {
             total_files: comparison.files.len() as u64,

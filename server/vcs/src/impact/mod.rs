@@ -25,6 +25,8 @@ pub struct Impact {
     pub score: f64,
     /// The files with the most changed lines, up to the requested number, most first.
     pub files: Vec<FileImpact>,
+    /// Names of changed symbols that are used, but not followed, since many files define them, in order.
+    pub ambiguous: Vec<String>,
     /// Number of source files of the target that were skipped, because they are too large or there are too many.
     pub skipped: u64,
 }
@@ -64,7 +66,7 @@ impl GitRepository {
         }
         let mut uses = Uses::new(&changes, &touched);
         uses.find(self, &comparison.target, cancelled)?;
-        let skipped = uses.skipped;
+        let (skipped, ambiguous) = (uses.skipped, uses.ambiguous());
         let mut dependents = uses.into_dependents();
         let files = changes.into_iter().zip(touched).zip(&mut dependents);
         let files = files.map(|((change, touched), dependents)| FileImpact {
@@ -77,6 +79,7 @@ impl GitRepository {
         Ok(Impact {
             score: score(comparison.files.len() as u64, comparison.additions + comparison.deletions),
             files,
+            ambiguous,
             skipped,
         })
     }

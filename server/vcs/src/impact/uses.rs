@@ -53,6 +53,13 @@ struct Wanted {
     found: BTreeSet<Dependent>,
 }
 
+impl Wanted {
+    /// Returns true if so many files define the name that its uses could be of any of them.
+    fn is_ambiguous(&self) -> bool {
+        self.defining.len() > MAX_DEFINING_FILES
+    }
+}
+
 /// The dependents of a file.
 #[derive(Debug, Default)]
 pub(super) struct Dependents {
@@ -196,11 +203,18 @@ impl Uses {
         }
     }
 
+    /// Returns the names that have uses, but too many definitions, in order.
+    pub(super) fn ambiguous(&self) -> Vec<String> {
+        let names = self.wanted.values().flatten();
+        let names = names.filter(|(_, name)| name.is_ambiguous() && !name.found.is_empty());
+        names.map(|(name, _)| name.clone()).collect::<BTreeSet<_>>().into_iter().collect()
+    }
+
     /// Returns the dependents of each file.
     pub(super) fn into_dependents(self) -> Vec<Dependents> {
         let mut of_files: Vec<BTreeSet<&Dependent>> = vec![BTreeSet::new(); self.files.len()];
         let wanted = self.wanted.values().flat_map(HashMap::values);
-        for name in wanted.filter(|name| name.defining.len() <= MAX_DEFINING_FILES) {
+        for name in wanted.filter(|name| !name.is_ambiguous()) {
             for file in &name.files {
                 of_files[*file].extend(&name.found);
             }

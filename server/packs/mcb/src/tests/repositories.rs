@@ -134,6 +134,14 @@ fn an_impact_has_symbols_and_their_users() {
         }]
     });
     assert_eq!(answer, expected);
+    // A name that many files define is not followed, and the answer says so.
+    for file in ["a", "b", "c", "d"] {
+        bench.write(&format!("shop/{file}.py"), "def total(prices):\n    return 0\n");
+    }
+    commit_all(&bench.folder().join("shop"), "third");
+    let (answer, meta) = bench.answer("vcs", ask("analyze_impact", json!({}))).expect("an answer");
+    assert_eq!(answer["impacted_files"][0]["dependents"], json!([]));
+    assert_eq!(meta["tabellion/ambiguous"], json!(["total"]));
 }
 
 #[test]
