@@ -30,8 +30,35 @@ pub(crate) fn without_macros(source: &str) -> Vec<u8> {
         let is_type = !matches!(&found[2], "const" | "volatile" | "return" | "else");
         blank(found.get(1).filter(|_| is_type).map_or(0..0, |of| of.range()));
     }
-    lone(source).chain(unbalanced(source)).for_each(blank);
+    lone(source).chain(unbalanced(source)).chain(among_values(source)).for_each(blank);
     bytes
+}
+
+/// Returns the directives but conditions in enumerations and in values with braces: `int table[] = {`, `#include "values.h"`, `};`. The grammars have none there, and may lose what follows.
+fn among_values(source: &str) -> impl Iterator<Item = Range<usize>> {
+    let (mut found, mut depth, mut before, mut continues) = (vec![], 0, "", false);
+    for (line, range) in lines(source) {
+        let directive = line.strip_prefix('#').map(str::trim_start);
+        let is = |words: &[&str]| directive.is_some_and(|of| words.iter().any(|word| of.starts_with(word)));
+        if depth > 0 && (continues || is(&["include", "define", "undef"])) {
+            found.push(range);
+        } else if directive.is_none() && !continues {
+            let opener =
+                line.strip_suffix('{').map(|line| if line.is_empty() { before } else { line.trim_end() });
+            let has_values =
+                |of: &str| of.ends_with('=') || of.trim_start_matches("typedef ").starts_with("enum");
+            if depth > 0 || opener.is_some_and(has_values) {
+                depth += line.matches('{').count() as i32 - line.matches('}').count() as i32;
+            }
+            // Braces in literals count too; a definition ends here at the latest.
+            if source[range].starts_with('}') {
+                depth = 0;
+            }
+            before = line;
+        }
+        continues = (directive.is_some() || continues) && line.ends_with('\\');
+    }
+    found.into_iter()
 }
 
 /// Returns the lines of a source, with their bytes.

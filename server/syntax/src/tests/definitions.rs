@@ -95,6 +95,24 @@ pub(super) const DEFINITIONS: &[(&str, &str, &str)] = &[
             };
             typedef struct { int y; } pair;
             static void local(void) { struct { int z; } none; }
+            enum token {
+              FIRST = 1,
+            #define FIRST FIRST
+              SECOND,
+            #include <tokens.h>
+              LAST
+            };
+            static const struct command table[] =
+            {
+            #define COMMAND(name) \
+              { name, #name },
+            #include <commands.h>
+              COMMAND(a),
+            #undef COMMAND
+              COMMAND('{'),
+            };
+            #define LATER 1
+            static block after(void) { return 1; }
         ",
         r"
             fops: constant 1
@@ -115,6 +133,13 @@ pub(super) const DEFINITIONS: &[(&str, &str, &str)] = &[
             typedef pair: struct 17
             typedef pair > y: constant 17 announced
             function local: function 18
+            enum token: enum 19-25
+            enum token > FIRST: constant 20
+            enum token > SECOND: constant 22
+            enum token > LAST: constant 24
+            table: constant 26-34
+            #define LATER: macro 35
+            function after: function 36
         ",
     ),
     (
