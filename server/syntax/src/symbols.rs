@@ -105,7 +105,11 @@ impl Collector<'_> {
         let first = found.len();
         let has_body = has_body(self.language, kind, node, is_member) && !is_import(node, self.source);
         let other = (kind == SymbolKind::Constant).then(|| other_name(node, self.source)).flatten();
-        for (shown, name) in names(self.language, node, self.source) {
+        // `exports.total = function total() {}` is one definition.
+        let is_value = node.parent().and_then(value) == Some(node);
+        let mut names = names(self.language, node, self.source);
+        names.retain(|(_, name)| !is_value || inside.is_none_or(|outer| outer.name != *name));
+        for (shown, name) in names {
             let gap = if word.is_empty() { "" } else { " " };
             let has_body = has_body && other.as_deref() != Some(&name);
             found.push(Symbol {

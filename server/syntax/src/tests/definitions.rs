@@ -228,6 +228,8 @@ pub(super) const DEFINITIONS: &[(&str, &str, &str)] = &[
             export const { one, two: second, third = 3, ...rest } = all, [fourth] = list;
             const { imported } = require('x'), module = require('./module'), made = require('./make')();
             exports.create = create; exports.make = create; const pay = require('./pay').pay, spend = pay;
+            app.use = function use() {}; const outer = function inner() {}; const Kind = class Own { open() {} };
+            router.get('/', function home() {}); const Button = memo(function Button() {});
         ",
         r"
             function Cart: function 1
@@ -264,6 +266,15 @@ pub(super) const DEFINITIONS: &[(&str, &str, &str)] = &[
             exports.make = make: constant 15
             const pay: constant 15 announced
             const spend: constant 15
+            app.use = use: function 16
+            const outer: function 16
+            const outer > function inner: function 16
+            const Kind: class 16
+            const Kind > class Own: class 16
+            const Kind > class Own > method open: method 16
+            function home: function 17
+            const Button: constant 17
+            const Button > function Button: function 17
         ",
     ),
     (
