@@ -13,6 +13,7 @@ use std::{
 };
 
 use sha1::{Digest, Sha1};
+use tabellion_syntax::readable;
 
 use crate::{
     Choice, CodeError, Entry, Stop, Tree,
@@ -164,6 +165,7 @@ fn source(
     }
     let text = String::from_utf8(bytes)
         .map_err(|error| format!("it is no UTF-8 at byte {}", error.utf8_error().valid_up_to()))?;
+    let text = readable(&entry.path, text);
     if entry.choice != Choice::Always && is_minified(&entry.path, &text) {
         return Ok(Read::LeftOut);
     }

@@ -166,11 +166,20 @@ fn definitions_come_first_and_filters_hold() {
         ("a.js", "function parsePrice() {}\n"),
         ("src/price.rs", "fn parse_price() {}\n"),
         ("price.py", "def parse_price(): pass\n"),
+        (
+            "a.ipynb",
+            "{\n\"cell_type\": \"code\",\n\"source\": [\n\"def halve(x):\\n\",\n\" return x / 2\"\n]\n}\n",
+        ),
     ]);
     let other = Bench::new();
     other.run(&spelled);
     assert_eq!(other.paths("parsePrice", &[])[0], "a.js");
     assert_eq!(other.paths("parse_price", &[])[2], "a.js");
+    let hit = &other.search("halve")[0];
+    assert_eq!(
+        (&*hit.content, hit.start_line, &*hit.language),
+        ("def halve(x):\n return x / 2\n", 4, "python")
+    );
     let hit = &bench.search("parse_http_header")[0];
     assert_eq!(
         (hit.start_line, hit.end_line, hit.kind.as_str(), hit.language.as_str()),

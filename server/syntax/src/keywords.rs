@@ -11,7 +11,7 @@ use regex::Regex;
 use crate::{
     Language, Symbol, language,
     lines::Lines,
-    pages::{interpreted, page_language},
+    pages::{interpreted, is_notebook, page_language},
     symbol_kind::SymbolKind::{self, *},
     symbols::{is_code, own},
 };
@@ -766,6 +766,7 @@ pub fn language_name(path: &str) -> Option<&'static str> {
     language
         .or_else(|| Keywords::of_path(path).map(|(_, language)| language.name))
         .or_else(|| page_language(path))
+        .or(is_notebook(path).then_some("python"))
 }
 
 /// Returns the name of a file's language, which a script without an extension names in its first line.

@@ -35,7 +35,7 @@ pub use self::{
     chunks::{Chunk, MAX_BYTES, Outline, outline},
     keywords::{is_definition_word, language_name, language_names, source_language},
     language::Language,
-    pages::{is_page, may_be_program, program},
+    pages::{is_page, may_be_program, program, readable},
     parse::parse,
     symbol_kind::SymbolKind,
     symbols::{Symbol, symbols},

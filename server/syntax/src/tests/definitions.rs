@@ -1,6 +1,7 @@
 //! Definitions of every language, by small inputs: only symbols can be found by name.
 
 use super::cut;
+use crate::readable;
 
 /// Names of files, their sources, and their symbols: the path, the name alone if it differs from the last word, the kind and the lines;
 /// `from`, if comments or attributes before it belong to it; `announced`, if it is only declared.
@@ -1687,6 +1688,39 @@ pub(super) const DEFINITIONS: &[(&str, &str, &str)] = &[
         "<script type=\"text/template\">function no() {}</script><script>function yes() {}</script>",
         "function yes: function 1",
     ),
+    (
+        "a.ipynb",
+        r##"
+            {
+             "cells": [
+              {
+               "cell_type": "markdown",
+               "source": [
+                "# Totals"
+               ]
+              },
+              {
+               "cell_type": "code",
+               "outputs": [{ "text": [
+                "def output(): pass"
+               ] }],
+               "source": [
+                "%matplotlib inline\n",
+                "# Adds.\n",
+                "def total(a, of=\"x\"):\n",
+                "    return [\n",
+                "    ]\n",
+                "LIMIT = 3"
+               ]
+              }
+             ]
+            }
+        "##,
+        r"
+            def total: function 17-19 from 16
+            LIMIT: constant 20
+        ",
+    ),
     ("bin/tool", "#!/usr/bin/env -S python3.12 -u\n\ndef run():\n    pass", "def run: function 3-4"),
     ("bin/report", "#!/usr/bin/perl -w\n\nsub run {\n}", "sub run: function 3-4"),
     ("bin/serve", "#!/bin/sh\n\nserve() {\n  echo\n}", "function serve: function 3-5"),
@@ -1698,7 +1732,7 @@ fn definitions_of_every_language_are_symbols() {
         let lines = source.trim_matches([' ', '\n']).lines();
         let indented = lines.map(|line| line.strip_prefix("            ").unwrap_or(line));
         let source = indented.map(|line| format!("{line}\n")).collect::<String>();
-        let outline = cut(path, &source);
+        let outline = cut(path, &readable(path, source));
         let found = outline.symbols.iter().map(|symbol| {
             let (first, last) = (*symbol.lines.start(), *symbol.lines.end());
             let mut row = symbol.path.clone();
