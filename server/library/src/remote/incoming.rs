@@ -246,6 +246,9 @@ impl Incoming<'_> {
                     path.escape_debug()
                 )));
             }
+            if sides[1].is_some_and(|entry| entry.mode.is_blob()) {
+                self.check_kinds(path)?;
+            }
             if sides.iter().flatten().all(|entry| entry.mode.is_blob()) {
                 let is_dirty = self.look(path)?.is_dirty();
                 self.check_adoptable(path, is_dirty)?;
@@ -265,6 +268,23 @@ impl Incoming<'_> {
         }
         ours.retain(|_, [base, own]| base != own);
         Ok((adopted, ours))
+    }
+
+    /// Refuses a file of the remote that is a folder here, or in a folder that is a file here.
+    fn check_kinds(&self, path: &str) -> Result<(), Failure> {
+        let root = self.working_tree.root.path();
+        let is_folder = |path: &str| Some(root.join(path).symlink_metadata().ok()?.is_dir());
+        let above = path.rmatch_indices('/').map(|(at, _)| &path[..at]);
+        let file = above.into_iter().find(|folder| is_folder(folder) == Some(false));
+        let (name, here, there) = match file {
+            Some(file) => (file, "file", "folder"),
+            None if is_folder(path) == Some(true) => (path, "folder", "file"),
+            None => return Ok(()),
+        };
+        Err(by_hand(&format!(
+            "`{}` is a {here} here and a {there} in the remote's commits: rename it (`git mv`) and commit that, or let git take both",
+            name.escape_debug()
+        )))
     }
 
     /// Only documents are committed for a person.

@@ -121,6 +121,25 @@ fn what_cant_be_taken_is_left_as_it_is() {
             std::os::unix::fs::symlink("/etc/passwd", b.path("link.md")).unwrap();
             b.commit_all();
         }),
+        blocked("a folder in place of a file", "`plan.md` is a file here and a folder", |b| {
+            b.git(&["rm", "-q", "plan.md"]);
+            b.write("plan.md/part.md", "x\n");
+            b.commit_all();
+        }),
+        blocked("a file in place of a folder", "`notes` is a folder here and a file", |b| {
+            b.git(&["rm", "-qr", "notes"]);
+            b.write("notes", "x\n");
+            b.commit_all();
+        }),
+        blocked(
+            "a folder in place of a file that is not committed",
+            "`new.md` is a file here and a folder",
+            |b| {
+                b.write("new.md/part.md", "x\n");
+                b.commit_all();
+            },
+        )
+        .after(|b| b.write("new.md", "mine\n")),
         blocked("a name that leads nowhere good", "backslash", |b| {
             let blob = b.git(&["hash-object", "-w", "plan.md"]);
             b.git(&["update-index", "--add", "--cacheinfo", &format!("100644,{blob},a\\b.md")]);
