@@ -1,4 +1,4 @@
-//! Literal text search in the library's visible files: every matching line once, ordered by path and line.
+//! Literal text search in the library's visible files: matching lines, each once, ordered by path and line.
 //!
 //! Reads the files each time, so an answer is never older than its query. [`super::walk`] chooses the files; results are not ranked.
 
@@ -43,14 +43,16 @@ const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 pub struct Limits {
     /// Matching lines.
     pub lines: usize,
+    /// Matching lines of one file: more of them would only hide those of other files.
+    pub of_file: usize,
     /// Bytes of all snippets together.
     pub bytes: usize,
 }
 
 impl Default for Limits {
-    /// 1000 lines, 256 KiB.
+    /// 1000 lines, 100 of a file, 256 KiB.
     fn default() -> Self {
-        Self { lines: 1000, bytes: 256 * 1024 }
+        Self { lines: 1000, of_file: 100, bytes: 256 * 1024 }
     }
 }
 
@@ -257,8 +259,8 @@ impl FirstMatches {
     fn wanted(&self, path: &LibraryPath) -> Limits {
         let full = self.lines >= self.limits.lines || self.bytes >= self.limits.bytes;
         match self.files.last_key_value() {
-            Some((last, _)) if full && path > last => Limits { lines: 0, bytes: 0 },
-            None if full => Limits { lines: 0, bytes: 0 },
+            Some((last, _)) if full && path > last => Limits { lines: 0, ..self.limits },
+            None if full => Limits { lines: 0, ..self.limits },
             _ => self.limits,
         }
     }
@@ -433,7 +435,7 @@ impl<W: Fn() -> Limits> Scan<'_, W> {
     fn report(&mut self, line: &[u8], found: Range<usize>) {
         self.found.total += 1;
         let limits = self.limits.get_or_insert_with(&self.wanted);
-        if self.found.lines.len() < limits.lines && limits.bytes > 0 {
+        if self.found.lines.len() < limits.lines.min(limits.of_file) && limits.bytes > 0 {
             let snippet = snippet(line, found);
             // The line that exceeds the limit is the last; the caller sees that the limit is reached.
             limits.bytes = limits.bytes.saturating_sub(snippet.len());

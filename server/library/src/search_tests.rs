@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-const UNLIMITED: Limits = Limits { lines: usize::MAX, bytes: usize::MAX };
+const UNLIMITED: Limits = Limits { lines: usize::MAX, of_file: usize::MAX, bytes: usize::MAX };
 
 fn scan(text: &[u8], query: &str) -> FileMatches {
     Scanner::new(matcher(query).unwrap()).scan(&mut &*text, || UNLIMITED).unwrap()
@@ -212,6 +212,9 @@ fn model(files: &[(String, Vec<u8>)], query: &str, limits: Limits) -> SearchResu
                 continue;
             }
             expected.total_lines += 1;
+            if expected.total_lines - before > limits.of_file as u64 {
+                continue;
+            }
             bytes += line.len();
             full = full || expected.matches.len() == limits.lines || bytes > limits.bytes;
             if !full {
@@ -232,7 +235,7 @@ proptest! {
     fn equals_a_line_by_line_scan(
         files in prop::collection::btree_map("[ab]{1,2}(/[ab]{1,2}){0,2}\\.md", "\u{feff}?([aAkK\u{212a}sSſéÉσςΣßẞ ]{0,6}\r?\n|[ak ]{0,3}\r?){0,12}", 0..12),
         query in "[aksſéσςß ]{1,2}|[aAkKsSéΣẞ]{1,2}|\u{feff}",
-        limits in (0usize..12, 0usize..60).prop_map(|(lines, bytes)| Limits { lines, bytes }),
+        limits in (0usize..12, 0usize..6, 0usize..60).prop_map(|(lines, of_file, bytes)| Limits { lines, of_file, bytes }),
     ) {
         let files: Vec<_> = files.into_iter().map(|(path, text)| (path, text.into_bytes())).collect();
         let expected = model(&files, &query, limits);

@@ -1,7 +1,7 @@
 //! Converts a contract's answers to MCP.
 //!
-//! An [`Answer`] becomes a result with structured content, and the same as text for older clients; a second text names the place for a
-//! person's decision on a pending change. A declared error is sent on the contract's error channel. Other errors do not reveal their
+//! An [`Answer`] becomes a result with structured content, and the same as text for older clients. Further texts say what a model must know
+//! of `_meta`, which many clients don't show it. A declared error is sent on the contract's error channel. Other errors do not reveal their
 //! cause to the client.
 
 use rmcp::{
@@ -10,7 +10,10 @@ use rmcp::{
 };
 use serde_json::{Value, json};
 use tabellion_gateway::CallError;
-use tabellion_runtime::{Answer, ContractSpec, ErrorAnswer, meta::REVIEW};
+use tabellion_runtime::{
+    Answer, ContractSpec, ErrorAnswer,
+    meta::{REVIEW, TOTAL, TRUNCATED, WARNINGS},
+};
 
 /// `_meta` key of an error that is sent as a result: its code, name and details.
 const ERROR: &str = "tabellion/error";
@@ -21,8 +24,13 @@ const TOO_MANY: ErrorCode = ErrorCode(429);
 
 /// Converts the answer to a call.
 pub(super) fn answer(Answer { response, meta }: Answer) -> CallToolResult {
+    // Pages of rows have their total.
+    let is_page = response.get("total").is_some();
     let mut result = CallToolResult::structured(response);
-    result.content.extend(review(&meta).map(ContentBlock::text));
+    let warnings = meta.get(WARNINGS).and_then(Value::as_array).into_iter().flatten();
+    let warnings = warnings.filter_map(Value::as_str).map(|warning| format!("Warning: {warning}"));
+    let remarks = review(&meta).into_iter().chain(cut(&meta).filter(|_| !is_page)).chain(warnings);
+    result.content.extend(remarks.map(ContentBlock::text));
     if meta.is_empty() { result } else { result.with_meta(Some(MetaObject(meta))) }
 }
 
@@ -32,6 +40,13 @@ fn review(meta: &JsonObject) -> Option<String> {
     let place = |key: &str| review.get(key).and_then(Value::as_str);
     let place = place("url").map(str::to_owned).or_else(|| Some(format!("`{}`", place("command")?)))?;
     Some(format!("Waits for a review: {place}"))
+}
+
+/// Returns a sentence about what the answer leaves out, if it was cut.
+fn cut(meta: &JsonObject) -> Option<String> {
+    meta.get(TRUNCATED)?;
+    let total = meta.get(TOTAL).map_or_else(String::new, |total| format!(" of {total} in all"));
+    Some(format!("This is a part{total}: ask for less, such as one folder or a longer text."))
 }
 
 /// Converts an error of the gateway to one of JSON-RPC.

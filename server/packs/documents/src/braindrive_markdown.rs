@@ -29,15 +29,8 @@ use tabellion_pack::failures;
 
 /// `_meta` key of a response: true if the file has uncommitted bytes.
 const DIRTY: &str = "tabellion/dirty";
-/// `_meta` key of a response: true if the list was cut.
-const TRUNCATED: &str = "tabellion/truncated";
-/// `_meta` key of a response: length of the list before it was cut.
-const TOTAL: &str = "tabellion/total";
 /// `_meta` key of a response: numbers of Markdown files and folders that the library does not show, by reason.
 const LEFT_OUT: &str = "tabellion/leftOut";
-
-/// `_meta` key of a response: warnings about effects that the caller may not intend.
-const WARNINGS: &str = "tabellion/warnings";
 
 /// Upper bound of log entries in one response.
 const MAX_ENTRIES: usize = 10_000;
@@ -98,8 +91,8 @@ impl BrainDriveMarkdown for BrainDrive {
         let dir = self.true_folder(cx, &request.path)?;
         let listing = self.library.list(&dir, request.recursive).map_err(failures::folder)?;
         if listing.truncated {
-            cx.note(TRUNCATED, true);
-            cx.note(TOTAL, listing.total);
+            cx.note(context::TRUNCATED, true);
+            cx.note(context::TOTAL, listing.total);
         }
         note_left_out(cx, listing.left_out);
         Ok(ListMarkdownFilesResponse {
@@ -123,9 +116,9 @@ impl BrainDriveMarkdown for BrainDrive {
             .library
             .search(&dir, &request.query, search::Limits::default(), &searched)
             .map_err(failures::search)?;
-        cx.note(TOTAL, found.total_lines);
+        cx.note(context::TOTAL, found.total_lines);
         if found.truncated {
-            cx.note(TRUNCATED, true);
+            cx.note(context::TRUNCATED, true);
         }
         note_left_out(cx, found.left_out);
         let results = found.matches.chunk_by(|a, b| a.path == b.path).map(|matches| SearchResult {
@@ -153,7 +146,7 @@ impl BrainDriveMarkdown for BrainDrive {
         if Flavor::of_path(path.as_str()) == Flavor::Mdx
             && let Some(error) = markdown::mdx_error(&plan.text)
         {
-            cx.note(WARNINGS, vec![error.to_string()]);
+            cx.note(context::WARNINGS, vec![error.to_string()]);
         }
         let preview = markdown::preview(path.as_str(), &old, &edit, &plan);
         let risk_level = match preview.risk {
@@ -209,7 +202,7 @@ impl BrainDriveMarkdown for BrainDrive {
         let limit = usize::try_from(request.limit).unwrap_or(usize::MAX);
         let entries = self.library.activity(limit.min(MAX_ENTRIES))?;
         if limit > MAX_ENTRIES && entries.len() == MAX_ENTRIES {
-            cx.note(TRUNCATED, true);
+            cx.note(context::TRUNCATED, true);
         }
         let entries = entries.into_iter().map(|entry| ActivityEntry {
             timestamp: entry.time.fixed_offset(),
