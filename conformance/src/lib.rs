@@ -13,6 +13,7 @@
 //! | [`scene`], [`setup`], [`ledger`], [`own`] | the disk: a temporary library, its setup, surroundings and content, without server state |
 //! | [`rows`] | requests about the rows of a contract's entities, and a model of the rows |
 //! | [`stepper`] | kills a program, or fails a system call, at a chosen point |
+//! | `watcher` | ends servers and removes temporary folders when the suite ends, even if it is killed |
 //! | [`check`](mod@check), [`checks`], [`request`], [`generate`], [`documents`], [`attacks`], [`traps`] | the checks, and their cases |
 //! | [`judgement`], [`semantics`], [`markdown`], [`moment`], [`settled`] | requirements: after a call, and when no call is in progress |
 //! | [`probe`], [`sdk`] | detects whether the server speaks MCP, in which eras, and the kit that it is written with |
@@ -76,6 +77,7 @@ pub mod target;
 pub mod texts;
 pub mod trace;
 pub mod traps;
+mod watcher;
 
 pub use assert::{check, check_only};
 pub use bytes::Bytes;

@@ -29,6 +29,7 @@ use crate::{
     stepper::{Counting, Stepper},
     subject::Commits,
     trace::Trace,
+    watcher,
 };
 
 /// Time without a move of HEAD after which a server's late commits count as complete.
@@ -179,7 +180,7 @@ impl<'a> Scene<'a> {
     ) -> Result<Self, Stop> {
         let folder = match subject.launch.running() {
             Some(running) => Folder::Given(running.take()?),
-            None => Folder::Own(TempDir::with_prefix_in("conformance-", parent)?),
+            None => Folder::Own(watcher::folder_in(parent)?),
         };
         let own = subject.own.clone().and(&subject.made_at_start);
         let scene = Self {

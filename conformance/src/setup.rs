@@ -9,6 +9,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use crate::watcher;
+
 /// Number of lines of a command's output to show.
 const MAX_LINES: usize = 8;
 
@@ -78,7 +80,7 @@ pub(crate) fn is_inside(path: &str) -> bool {
 /// If the command cannot be run, fails, or takes longer than `patience`: a description with the end of its output.
 pub fn run_within(command: &mut Command, patience: Duration) -> Result<(), String> {
     let mut run = || {
-        let output = tempfile::NamedTempFile::new()?;
+        let output = watcher::file()?;
         let status = wait(command, output.as_file(), patience)?;
         Ok::<_, io::Error>((status, fs::read(output.path())?))
     };

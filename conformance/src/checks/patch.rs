@@ -2,9 +2,7 @@
 
 use std::{fs, io, path::Path};
 
-use tempfile::TempDir;
-
-use crate::ledger::git;
+use crate::{ledger::git, watcher};
 
 /// Returns true if a text is a diff with hunks, or empty as that of no change is.
 pub(super) fn is_diff(text: &str) -> bool {
@@ -23,7 +21,7 @@ pub(super) fn applied(
     if !diff.lines().any(|line| line.starts_with("@@")) {
         return Ok(Ok(before.to_vec()));
     }
-    let dir = TempDir::with_prefix("conformance-patch-")?;
+    let dir = watcher::folder()?;
     let (tree, patch) = (dir.path().join("tree"), dir.path().join("patch"));
     let document = tree.join(path);
     fs::create_dir_all(document.parent().unwrap_or(Path::new("/")))?;

@@ -23,6 +23,7 @@ use crate::{
         requests::{self, RequestContent},
     },
     scene::Scene,
+    watcher,
 };
 
 pub(super) const CHECKS: &[Check] = &[Check {
@@ -60,7 +61,7 @@ fn secrets(entity: &'static EntitySpec) -> Vec<(&'static str, &'static str)> {
 fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let entity = entity(bench, &case.read::<String>()?)?;
     let scene = Scene::of_rows(bench.subject, &bench.trace)?;
-    let log = tempfile::NamedTempFile::new()?;
+    let log = watcher::file()?;
     let mut rows = open(bench, &scene, log.path())?;
     let key = [(IDEMPOTENCY_KEY, json!("the-first"))];
     let data = rows.complete(entity, Row::new())?;

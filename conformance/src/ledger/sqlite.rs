@@ -12,6 +12,7 @@ use serde_json::{Number, Value};
 use tabellion_runtime::spec::{EntitySpec, FieldSpec, FieldType, RowsSpec};
 
 use super::rows::{Entry, Row, RowLedger, Tables};
+use crate::watcher;
 
 /// Maximum time to wait for a writer.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
@@ -64,7 +65,7 @@ fn of_copy(
     queries: &Queries,
 ) -> Result<rusqlite::Result<Option<RowLedger>>, String> {
     let copied = || -> io::Result<_> {
-        let folder = tempfile::tempdir()?;
+        let folder = watcher::folder()?;
         let copy = folder.path().join("copy.db");
         fs::copy(path, &copy)?;
         for ending in BESIDE {

@@ -1,9 +1,8 @@
 //! Server processes, and their end.
 
 use std::{
-    io::{self, PipeWriter, Write},
-    process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio},
-    sync::{LazyLock, Mutex, PoisonError},
+    io,
+    process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus},
     thread,
     time::{Duration, Instant},
 };
@@ -11,7 +10,7 @@ use std::{
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use super::error::ANSWER_TIMEOUT;
-use crate::stepper::Stepper;
+use crate::{stepper::Stepper, watcher};
 
 /// A server that the suite started.
 #[derive(Debug)]
@@ -27,9 +26,9 @@ impl Process {
     pub(crate) fn start(command: &mut Command) -> io::Result<Self> {
         use std::os::unix::process::CommandExt;
         // The watcher is started first, so that it learns of the server without delay.
-        LazyLock::force(&WATCHER);
+        watcher::start();
         let child = command.process_group(0).spawn()?;
-        Watcher::add(child.id());
+        watcher::add_group(child.id());
         Ok(Self::Group(child))
     }
 
@@ -90,7 +89,7 @@ impl Process {
             Self::Group(child) => {
                 signal_group(child.id(), Signal::KILL);
                 let _ = child.wait();
-                Watcher::remove(child.id());
+                watcher::remove_group(child.id());
             }
             Self::Stepped(stepper) => {
                 stepper.kill();
@@ -104,55 +103,6 @@ fn signal_group(id: u32, signal: Signal) {
     if let Some(group) = i32::try_from(id).ok().and_then(Pid::from_raw) {
         // The group may have ended already.
         let _ = kill_process_group(group, signal);
-    }
-}
-
-/// A process that kills the process groups of all servers when the suite ends, even if the suite is killed: it reads
-/// which groups there are from a pipe that the suite holds, until the pipe's end.
-#[derive(Debug)]
-struct Watcher(Mutex<PipeWriter>);
-
-/// Without it, a killed suite leaves servers behind; no other function depends on it.
-static WATCHER: LazyLock<Option<Watcher>> = LazyLock::new(|| Watcher::start().ok());
-
-impl Watcher {
-    /// Remembers groups from lines such as `+ 17` and `- 17`.
-    const SCRIPT: &str = r#"groups=" "
-while read -r sign group; do
-    case $sign in
-    +) groups="$groups$group " ;;
-    -) case $groups in *" $group "*) groups="${groups%%" $group "*} ${groups#*" $group "}" ;; esac ;;
-    esac
-done
-for group in $groups; do kill -s KILL -- "-$group"; done"#;
-
-    fn start() -> io::Result<Self> {
-        use std::os::unix::process::CommandExt;
-        let (reader, pipe) = io::pipe()?;
-        Command::new("sh")
-            .args(["-c", Self::SCRIPT])
-            .stdin(reader)
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            // A signal from the terminal must not reach it.
-            .process_group(0)
-            .spawn()?;
-        Ok(Self(Mutex::new(pipe)))
-    }
-
-    fn add(group: u32) {
-        Self::tell('+', group);
-    }
-
-    fn remove(group: u32) {
-        Self::tell('-', group);
-    }
-
-    fn tell(sign: char, group: u32) {
-        if let Some(Watcher(pipe)) = &*WATCHER {
-            let mut pipe = pipe.lock().unwrap_or_else(PoisonError::into_inner);
-            let _ = pipe.write_all(format!("{sign} {group}\n").as_bytes());
-        }
     }
 }
 
@@ -187,23 +137,5 @@ mod tests {
         process.kill();
         wait_while(&|| is_alive(&id));
         assert!(!is_alive(&id));
-    }
-
-    #[test]
-    fn the_watcher_kills_the_groups_that_remain() {
-        use std::os::unix::process::CommandExt;
-        let start = |_| Command::new("sleep").arg("60").process_group(0).spawn().unwrap();
-        let mut groups: Vec<_> = (0..3).map(start).collect();
-        let ids: Vec<_> = groups.iter().map(Child::id).collect();
-        let lines = format!("+ {}\n+ {}\n+ {}\n- {}\n", ids[0], ids[1], ids[2], ids[1]);
-        let mut shell =
-            Command::new("sh").args(["-c", Watcher::SCRIPT]).stdin(Stdio::piped()).spawn().unwrap();
-        shell.stdin.take().unwrap().write_all(lines.as_bytes()).unwrap();
-        shell.wait().unwrap();
-        assert!(!groups[0].wait().unwrap().success());
-        assert!(!groups[2].wait().unwrap().success());
-        assert!(groups[1].try_wait().unwrap().is_none());
-        groups[1].kill().unwrap();
-        groups[1].wait().unwrap();
     }
 }

@@ -331,22 +331,28 @@ fn a_server_that_ends_at_its_start_is_quoted_from_the_first_line_to_the_last() {
 }
 
 #[test]
-fn what_a_server_starts_ends_with_a_suite_that_is_killed() {
+fn a_suite_that_is_killed_leaves_neither_processes_nor_folders() {
     // The watcher knows a server before the suite asks it anything.
     let place = ServerFolder::new("read -r line; sleep 100 & echo $! > child.tmp; mv child.tmp child; wait");
+    let folder = place.path("temporary");
+    fs::create_dir(&folder).unwrap();
     let mut suite = Command::new(env!("CARGO_BIN_EXE_tabellion-conformance"))
         .args(["run", "--", "sh", "server.sh", "{library}"])
         .current_dir(place.0.path())
+        .env("TMPDIR", &folder)
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
     until(|| fs::exists(place.path("child")).unwrap());
+    let left = || fs::read_dir(&folder).unwrap().count();
+    assert!(left() > 0);
     suite.kill().unwrap();
     suite.wait().unwrap();
     let status = format!("/proc/{}/cmdline", place.read("child").trim());
     // A zombie has no command line.
     until(|| !fs::read(&status).is_ok_and(|line| line.starts_with(b"sleep")));
+    until(|| left() == 0);
 }
 
 #[track_caller]

@@ -23,6 +23,7 @@ use crate::{
     scene::Scene,
     setup::run_within,
     stepper::{Counting, Stepper},
+    watcher,
 };
 
 /// Document that edits append to.
@@ -62,12 +63,7 @@ impl<'a, 'b> Machines<'a, 'b> {
         }
         edits::ensure_partial(subject, tabellion_runtime::spec::EffectKind::Append)?;
         let scene = bench.scene(&[(LIST, "# List\n")])?;
-        let mut machines = Self {
-            bench,
-            libraries: vec![scene.library()],
-            scene,
-            place: TempDir::with_prefix("conformance-remote-")?,
-        };
+        let mut machines = Self { bench, libraries: vec![scene.library()], scene, place: watcher::folder()? };
         machines.clone_to(REPOSITORY, &["--bare"])?;
         for machine in 1..number {
             let name = format!("machine-{machine}/library");
