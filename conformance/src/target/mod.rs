@@ -431,6 +431,16 @@ impl Target {
         ended.map(Some).ok_or(WireError::Silent(self.patience))
     }
 
+    /// Stops the server, such that it does nothing until [`resume`](Self::resume).
+    pub(crate) fn pause(&self) {
+        self.process.iter().for_each(Process::pause);
+    }
+
+    /// Lets a server that was stopped go on.
+    pub(crate) fn resume(&self) {
+        self.process.iter().for_each(Process::resume);
+    }
+
     /// Kills the server without warning.
     pub fn kill(self) {}
 }

@@ -82,6 +82,15 @@ impl Process {
         signal_group(self.id(), Signal::TERM);
     }
 
+    /// Stops the process, and all processes that it started, until [`resume`](Self::resume).
+    pub(super) fn pause(&self) {
+        signal_group(self.id(), Signal::STOP);
+    }
+
+    pub(super) fn resume(&self) {
+        signal_group(self.id(), Signal::CONT);
+    }
+
     /// Kills the process, and all processes that it started.
     pub(crate) fn kill(&mut self) {
         // The process may have ended already.

@@ -44,8 +44,8 @@ const KILLED: Check = Check {
     id: "store/killed",
     guarantees: &[],
     states: "What was acknowledged survives the server's death, and the store can be used afterwards.",
-    explains: "Kills the server right after an answer, and in the middle of many calls. Then it is started again and makes one more \
-               call. Each text whose call succeeded must be in the store, before and after.",
+    explains: "Kills the server right after an answer, at system calls of a call (with `ptrace`), and in the middle of many calls. Then \
+               it is started again and makes one more call. Each text whose call succeeded must be in the store, before and after.",
     cases: calls::cases,
     ..Check::must(killed::judge)
 };
