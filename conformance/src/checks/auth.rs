@@ -1,14 +1,8 @@
 //! Callers: a contract with roles rejects unknown callers, and permits each caller only the operations of its roles.
 
-use serde::{Deserialize, Serialize};
 use tabellion_runtime::spec::{AuthSpec, ScopeWord};
 
-use crate::{
-    callers,
-    check::{Bench, Case, Check},
-    judgement::{Judgement, Stop, ensure, fail, not_applicable},
-    scene::Scene,
-};
+use crate::{callers, checks::prelude::*};
 
 pub(super) const CHECKS: &[Check] = &[
     Check {

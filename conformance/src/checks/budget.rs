@@ -7,19 +7,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 use tabellion_runtime::{ToolSpec, spec::EffectKind};
 
-use crate::{
-    check::{Bench, Case, Check},
-    judgement::{Judgement, Stop, ensure, not_applicable, not_shown},
-    launch::not_ours,
-    reply,
-    request::{With, examples},
-    scene::Scene,
-    talk::Talk,
-};
+use crate::{checks::prelude::*, launch::not_ours, reply, request::examples, talk::Talk};
 
 pub(super) const CHECKS: &[Check] = &[
     Check {

@@ -5,21 +5,17 @@ mod pages;
 
 use std::{fs, os::unix::fs::PermissionsExt};
 
-use serde::{Deserialize, Serialize};
 use tabellion_runtime::spec::EffectKind;
 
 use crate::{
     bytes::Bytes,
-    check::{Bench, Case, Check, each_alone},
-    client::Client,
+    check::each_alone,
+    checks::prelude::*,
     documents::{self, CHANGES, Document},
-    judgement::{Cause, Judgement, Shows, Stop, ensure, fail, missing_tool, nonempty, refused},
+    judgement::{Cause, Shows, missing_tool},
     layout::DOCUMENT,
     moment::Moment,
-    promises,
-    reply::Reply,
-    request::{Call, With},
-    semantics,
+    promises, semantics,
 };
 
 use super::table::{self, Row};

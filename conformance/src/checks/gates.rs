@@ -5,8 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::Map;
 use tabellion_runtime::{
     ToolSpec,
     gates::{self, fill_defaults},
@@ -15,9 +14,7 @@ use tabellion_runtime::{
 
 use crate::{
     callers::{self, Told},
-    check::{Bench, Case, Check},
-    judgement::{Judgement, Stop, ensure, fail, not_applicable},
-    scene::Scene,
+    checks::prelude::*,
 };
 
 pub(super) const CHECKS: &[Check] = &[

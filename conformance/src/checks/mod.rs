@@ -1,7 +1,7 @@
 //! All checks, by family.
 //!
 //! A check names no tool: it asks the contract which tool has which effect. Families that judge one contract in its own words are not
-//! here, but each in a [`Pack`], which a program [adds](add) before it runs them.
+//! here, but each in a [`Pack`], which a program [adds](add) before it runs them. A new check begins with `use crate::checks::prelude::*`.
 
 mod append;
 mod approval;
@@ -25,6 +25,7 @@ mod patch;
 mod paths;
 mod person;
 mod policy;
+pub mod prelude;
 mod preview;
 mod provenance;
 mod pure;

@@ -2,19 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::json;
 use tabellion_runtime::{ToolSpec, spec::ModesSpec};
 
 use super::provenance::said;
-use crate::{
-    check::{Bench, Case, Check},
-    client::Client,
-    judgement::{Judgement, Stop, ensure, fail, mapped_tools, not_applicable},
-    named,
-    reply::Reply,
-    request,
-    scene::Scene,
-};
+use crate::{checks::prelude::*, judgement::mapped_tools, named, request};
 
 pub(super) const CHECKS: &[Check] = &[
     Check {

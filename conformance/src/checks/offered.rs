@@ -1,10 +1,7 @@
 //! The tools that a server offers, independently of its contract and adapter, and calls of them that are made up from their
 //! schemas.
 
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
-
-use crate::{adapter::offer, check::Bench, judgement::Stop, judgement::fail, sample, scene::Scene};
+use crate::{adapter::offer, checks::prelude::*, sample};
 
 /// A tool with arguments that are paths.
 #[derive(Debug, Clone, Serialize, Deserialize)]

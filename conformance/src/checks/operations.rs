@@ -2,17 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::Map;
 use tabellion_runtime::{ToolSpec, pointer, spec::Operations};
 
-use crate::{
-    check::{Bench, Case, Check, each_alone},
-    judgement::{Judgement, Stop, ensure, fail, mapped_tools, nonempty, not_applicable},
-    reply::Reply,
-    request::examples,
-    scene::Scene,
-};
+use crate::{check::each_alone, checks::prelude::*, judgement::mapped_tools, request::examples};
 
 pub(super) const CHECKS: &[Check] = &[
     Check {

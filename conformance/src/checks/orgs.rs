@@ -1,17 +1,12 @@
 //! Orgs: rows of other orgs are reported as not found.
 
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use tabellion_runtime::spec::{Action, CALLER, EntitySpec, FieldSpec, FieldType, Scope};
 
 use super::rows::basics::{entity, has, must_be_refused, spec, start, unchanged};
 use crate::{
-    check::{Bench, Case, Check},
-    judgement::{Judgement, Stop, ensure, fail, nonempty, not_applicable},
+    checks::prelude::*,
     ledger::rows::Row,
-    reply::Reply,
     rows::{RowsClient, client, requests},
-    scene::Scene,
 };
 
 pub(super) const CHECKS: &[Check] = &[Check {

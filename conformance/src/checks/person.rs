@@ -1,6 +1,6 @@
 //! A library with a person's uncommitted work: staged changes, unstaged changes and new files.
 
-use crate::{check::Bench, judgement::Stop, scene::Scene};
+use crate::checks::prelude::*;
 
 /// Path of a document without uncommitted changes.
 pub(super) const DOCUMENT: &str = "notes/plan.md";

@@ -5,18 +5,14 @@
 
 use std::{fs, os::unix::fs::symlink};
 
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use tabellion_runtime::{PathPolicy, ToolSpec};
 
 use crate::{
-    Bytes, Subject,
-    check::{Bench, Case, Check, each_alone},
-    judgement::{Judgement, Stop, ensure, fail, not_applicable},
+    Bytes,
+    check::each_alone,
+    checks::prelude::*,
     moment::Moment,
-    reply::Reply,
-    request::{self, Call},
-    scene::Scene,
+    request::{self},
 };
 
 pub(super) const CHECKS: &[Check] = &[

@@ -2,8 +2,7 @@
 
 use std::fs;
 
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::Map;
 use tabellion_runtime::{
     ToolSpec,
     spec::{EffectKind, PreviewPair},
@@ -12,12 +11,10 @@ use tabellion_runtime::{
 use crate::{
     attacks::{self, Expected, placed},
     bytes::Bytes,
-    check::{Bench, Case, Check},
+    checks::prelude::*,
     documents::{CHANGES, on_section},
-    judgement::{Judgement, Stop, fail, not_applicable, not_shown, refused},
     moment::Moment,
-    reply::Reply,
-    request::{Call, With, with_effect},
+    request::with_effect,
 };
 
 use super::{

@@ -1,19 +1,15 @@
 //! Checks that starting, listing, reading, previewing and refused calls change nothing.
 
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 use tabellion_runtime::{ToolSpec, spec::EffectKind};
 
 use crate::{
-    Own, Subject, attacks,
-    check::{Bench, Case, Check, each_alone},
-    client::Client,
+    Own, attacks,
+    check::each_alone,
+    checks::prelude::*,
     documents::on_section,
-    judgement::{Judgement, Stop, accepted},
+    judgement::accepted,
     moment::Moment,
-    reply::Reply,
-    request::{self, Call, With, with_effect},
-    scene::Scene,
+    request::{self, with_effect},
 };
 
 use super::person;

@@ -5,7 +5,6 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use serde_json::{Value, json};
 use tabellion_runtime::{
     context::IDEMPOTENCY_KEY,
     spec::{Action, EntitySpec, FieldType},
@@ -14,15 +13,12 @@ use tabellion_runtime::{
 use super::rows::basics::{entity, has, spec};
 use crate::{
     bytes,
-    check::{Bench, Case, Check},
-    judgement::{Judgement, Stop, ensure, fail, nonempty},
+    checks::prelude::*,
     ledger::rows::Row,
-    reply::Reply,
     rows::{
         RowsClient,
         requests::{self, RequestContent},
     },
-    scene::Scene,
     watcher,
 };
 

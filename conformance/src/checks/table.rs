@@ -1,15 +1,12 @@
 //! Changes of many documents: a case applies one effect with one content to each document that supports the effect.
 
-use serde::{Deserialize, Serialize};
 use tabellion_runtime::spec::EffectKind;
 
 use crate::{
-    check::{Bench, Case, each_alone},
+    check::each_alone,
+    checks::prelude::*,
     documents::{self, CHANGES, Content, Document},
-    judgement::Stop,
     promises,
-    request::With,
-    scene::Scene,
 };
 
 /// An effect with a content, and the documents to apply it to.

@@ -2,18 +2,12 @@
 
 use std::path::PathBuf;
 
-use serde::{Deserialize, Serialize};
-use serde_json::json;
-
 use super::{
     review::{BEFORE, PROPOSED, Proposal},
     shelf::{By, Shelf, made, word},
     tool::Tool,
 };
-use tabellion_conformance::{
-    check::{Bench, Case, Check},
-    judgement::{Judgement, ensure},
-};
+use tabellion_conformance::checks::prelude::*;
 
 pub(super) const CHECK: Check = Check {
     id: "versions/commits",

@@ -5,12 +5,7 @@ use super::{
     tool::Tool,
     versions::listed,
 };
-use tabellion_conformance::{
-    check::{Bench, Case, Check, counted},
-    client::Client,
-    crowd::at_once,
-    judgement::{Judgement, Stop, ensure, fail},
-};
+use tabellion_conformance::{check::counted, checks::prelude::*, crowd::at_once};
 
 pub(super) const CHECK: Check = Check {
     id: "versions/crowd",

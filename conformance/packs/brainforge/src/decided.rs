@@ -1,18 +1,11 @@
 //! Decisions, and their effects.
 
-use serde::{Deserialize, Serialize};
-use serde_json::json;
-
 use super::{
     decision::{self, Decision},
     review::{BEFORE, PROPOSED, Proposal},
     shelf::{By, Shelf, made, word},
 };
-use tabellion_conformance::{
-    check::{Bench, Case, Check},
-    judgement::{Judgement, Shows, ensure, fail},
-    named,
-};
+use tabellion_conformance::{checks::prelude::*, judgement::Shows, named};
 
 pub(super) const DECIDED: Check = Check {
     id: "review/decided",

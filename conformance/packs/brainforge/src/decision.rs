@@ -10,7 +10,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 
 use super::shelf::Shelf;
 use tabellion_conformance::{
-    judgement::{Stop, fail, not_applicable},
+    checks::prelude::*,
     launch::{DECISION, INSTANCE, PARTS},
     named,
     setup::run_within,

@@ -3,17 +3,13 @@
 use std::time::SystemTime;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use serde_json::{Value, json};
 
 use super::{
     exported::{archive, ensure_said},
     shelf::{By, Shelf, content, made, word},
     tool::Tool,
 };
-use tabellion_conformance::{
-    check::{Bench, Case, Check},
-    judgement::{Judgement, Stop, ensure, fail},
-};
+use tabellion_conformance::checks::prelude::*;
 
 pub(super) const WHOLE: Check = Check {
     id: "export/whole",

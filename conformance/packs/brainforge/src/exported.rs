@@ -5,10 +5,9 @@ use std::{
     io::{Cursor, Read},
 };
 
-use serde_json::Value;
 use zip::ZipArchive;
 
-use tabellion_conformance::judgement::{Judgement, Stop, ensure, fail};
+use tabellion_conformance::checks::prelude::*;
 
 /// Reads an archive: content by name.
 pub(super) fn archive(bytes: &[u8]) -> Result<BTreeMap<String, String>, Stop> {

@@ -1,8 +1,6 @@
 //! Hits of a search.
 
-use serde_json::Value;
-
-use tabellion_conformance::judgement::{Stop, ensure, fail};
+use tabellion_conformance::checks::prelude::*;
 
 /// A note that a search found.
 #[derive(Debug, Clone, PartialEq)]

@@ -2,17 +2,12 @@
 
 use std::time::{Duration, Instant};
 
-use serde_json::json;
-
 use super::{
     decision::{self, Decision},
     review::{BEFORE, PROPOSED, Proposal},
     shelf::{By, Shelf, word},
 };
-use tabellion_conformance::{
-    check::{Bench, Case, Check},
-    judgement::{Judgement, Stop, ensure, fail},
-};
+use tabellion_conformance::checks::prelude::*;
 
 pub(super) const CHECK: Check = Check {
     id: "review/killed",

@@ -1,16 +1,10 @@
 //! Links between notes.
 
-use serde_json::{Value, json};
-
 use super::{
     shelf::{By, Shelf, made, word},
     tool::Tool,
 };
-use tabellion_conformance::{
-    check::{Bench, Case, Check},
-    judgement::{Judgement, Stop, ensure, fail},
-    named,
-};
+use tabellion_conformance::{checks::prelude::*, named};
 
 pub(super) const ENDS: Check = Check {
     id: "links/ends",

@@ -1,19 +1,12 @@
 //! Parts of a proposal, of which a person approves some.
 
-use serde::{Deserialize, Serialize};
-use serde_json::json;
-
 use super::{
     decision::{self, Decision},
     shelf::{By, Shelf, change, creation, made, word},
     tool::Tool,
     written::Written,
 };
-use tabellion_conformance::{
-    check::{Bench, Case, Check},
-    judgement::{Judgement, Shows, Stop, ensure, fail},
-    named,
-};
+use tabellion_conformance::{checks::prelude::*, judgement::Shows, named};
 
 pub(super) const EXACT: Check = Check {
     id: "review/parts",

@@ -2,9 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
-
 use super::{
     decision::{self, Decision},
     shelf::{By, Shelf, change, made, word},
@@ -12,8 +9,8 @@ use super::{
     written::Written,
 };
 use tabellion_conformance::{
-    check::{Bench, Case, Check, counted, fewer_steps},
-    judgement::{Judgement, ensure, fail},
+    check::{counted, fewer_steps},
+    checks::prelude::*,
 };
 
 pub(super) const CHECK: Check = Check {

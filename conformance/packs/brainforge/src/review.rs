@@ -1,18 +1,12 @@
 //! Pending notes are unseen, and authors can't approve their own.
 
-use serde_json::json;
-
 use super::{
     decision::{self, Decision},
     shelf::{By, Shelf, change, content, creation, word},
     tool::Tool,
     written::Written,
 };
-use tabellion_conformance::{
-    check::{Bench, Case, Check},
-    judgement::{Judgement, Stop, ensure, fail, not_applicable},
-    named,
-};
+use tabellion_conformance::{checks::prelude::*, named};
 
 pub(super) const PENDING_UNSEEN: Check = Check {
     id: "review/pending-unseen",

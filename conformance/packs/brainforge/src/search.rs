@@ -3,19 +3,14 @@
 use std::{collections::BTreeSet, thread, time::Duration};
 
 use chrono::{DateTime, FixedOffset, SecondsFormat};
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::Map;
 
 use super::{
     hit::{Hit, hits},
     shelf::{By, MAX_FOUND, Shelf, made, word},
     tool::Tool,
 };
-use tabellion_conformance::{
-    check::{Bench, Case, Check, fewer_steps},
-    judgement::{Judgement, Stop, ensure, fail},
-    texts::TEXTS,
-};
+use tabellion_conformance::{check::fewer_steps, checks::prelude::*, texts::TEXTS};
 
 pub(super) const FRESH: Check = Check {
     id: "notes/fresh",

@@ -3,8 +3,7 @@
 use std::{collections::BTreeMap, ffi::OsString, fs, os::unix::ffi::OsStringExt, path::PathBuf};
 
 use percent_encoding::percent_decode_str;
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::Map;
 use tabellion_runtime::spec::{AuthSpec, CallerKind, RoleSpec};
 
 use super::{
@@ -13,12 +12,9 @@ use super::{
 };
 use tabellion_conformance::{
     bytes, callers,
-    check::Bench,
-    client::Client,
+    checks::prelude::*,
     http::{Request, Url},
-    judgement::{Judgement, Stop, ensure, fail, not_applicable, refused},
-    reply::{Refusal, text},
-    scene::Scene,
+    reply::text,
 };
 
 /// Maximum number of hits of a search.

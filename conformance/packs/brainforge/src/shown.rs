@@ -1,16 +1,11 @@
 //! Decisions on a proposal that was revised after it was shown.
 
-use serde::{Deserialize, Serialize};
-
 use super::{
     decision::{self, Decision},
     review::{BEFORE, PROPOSED, Proposal},
     shelf::{By, Shelf, word},
 };
-use tabellion_conformance::{
-    check::{Bench, Case, Check},
-    judgement::{Judgement, fail},
-};
+use tabellion_conformance::checks::prelude::*;
 
 pub(super) const CHECK: Check = Check {
     id: "review/shown",

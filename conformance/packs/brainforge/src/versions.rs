@@ -1,15 +1,10 @@
 //! Numbers of versions, and their contents.
 
-use serde_json::Value;
-
 use super::{
     shelf::{By, Shelf, change, content, made, word},
     tool::Tool,
 };
-use tabellion_conformance::{
-    check::{Bench, Case, Check},
-    judgement::{Judgement, Stop, ensure, fail},
-};
+use tabellion_conformance::checks::prelude::*;
 
 pub(super) const ALL: Check = Check {
     id: "versions/all",

@@ -1,8 +1,6 @@
 //! Notes in answers of writing calls.
 
-use serde_json::Value;
-
-use tabellion_conformance::judgement::{Stop, fail};
+use tabellion_conformance::checks::prelude::*;
 
 /// The state of a written note.
 #[derive(Debug, Clone, PartialEq, Eq)]

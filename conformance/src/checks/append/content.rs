@@ -1,17 +1,13 @@
 //! One append, to files of every kind.
 
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
-
 use super::effect::{AppendEffect, judge as judge_appended};
 use crate::{
     Bytes,
-    check::{Bench, Case, Check, counted, each_alone},
-    judgement::{Judgement, Stop, ensure, ensure_accepted},
+    check::{counted, each_alone},
+    checks::prelude::*,
+    judgement::ensure_accepted,
     ledger,
     moment::Moment,
-    reply::Reply,
-    scene::Scene,
 };
 
 pub(super) const CHECK: Check = Check {

@@ -1,18 +1,10 @@
 //! Concurrent appends through several server processes.
 
-use serde::{Deserialize, Serialize};
-
 use super::{
     Call,
     effect::{AppendEffect, appended_value},
 };
-use crate::{
-    check::{Bench, Case, Check, counted},
-    client::Client,
-    crowd::at_once,
-    judgement::{Judgement, Stop, ensure, ensure_accepted, fail},
-    ledger,
-};
+use crate::{check::counted, checks::prelude::*, crowd::at_once, judgement::ensure_accepted, ledger};
 
 pub(super) const CHECK: Check = Check {
     id: "append/all-arrive",

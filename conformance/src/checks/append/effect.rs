@@ -1,20 +1,16 @@
 //! Appending effects: their calls, and the only bytes that a call may add to its file.
 
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 use tabellion_runtime::{
     ToolSpec,
     spec::{Effect, EffectKind},
 };
 
 use crate::{
-    Subject,
-    check::Bench,
-    judgement::{Judgement, Stop, ensure, ensure_accepted, fail, missing_tool, nonempty},
+    checks::prelude::*,
+    judgement::{ensure_accepted, missing_tool},
     layout::DOCUMENT,
     moment::Moment,
-    reply::Reply,
-    request::{self, Call, With, with_effect},
+    request::{self, with_effect},
 };
 
 /// Index of an effect among the contract's effects that append to a file.

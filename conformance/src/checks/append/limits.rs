@@ -3,17 +3,8 @@
 //! A contract states its limits in prose, as in "100KB max file size, max 5KB per entry". A KB is 1000 or 1024 bytes:
 //! sizes within both readings must be accepted, sizes beyond both must be refused.
 
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
-
 use super::effect::{AppendEffect, appended_value, judge_call};
-use crate::{
-    Subject,
-    check::{Bench, Case, Check},
-    checks::policy,
-    judgement::{Judgement, Stop, ensure, fail, not_applicable},
-    reply::Reply,
-};
+use crate::checks::{policy, prelude::*};
 
 pub(super) const ENTRIES: Check = Check {
     id: "append/entry-size",

@@ -1,17 +1,10 @@
 //! Random programs of appends, refused calls, a person's edits, commits and restarts.
 
-use serde::{Deserialize, Serialize};
-use serde_json::json;
-
 use super::{
     content::ensure_one_commit,
     effect::{AppendEffect, ensure_refused, judge as judge_appended},
 };
-use crate::{
-    check::{Bench, Case, Check, fewer_steps},
-    judgement::{Judgement, Stop, ensure, ensure_accepted},
-    moment::Moment,
-};
+use crate::{check::fewer_steps, checks::prelude::*, judgement::ensure_accepted, moment::Moment};
 
 pub(super) const CHECK: Check = Check {
     id: "append/program",

@@ -2,19 +2,8 @@
 
 use std::os::unix::fs::symlink;
 
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
-
 use super::effect::{AppendEffect, ensure_refused};
-use crate::{
-    attacks,
-    check::{Bench, Case, Check, each_alone},
-    judgement::{Judgement, Stop, ensure},
-    layout::SECRET,
-    moment::Moment,
-    reply::Reply,
-    request::put,
-};
+use crate::{attacks, check::each_alone, checks::prelude::*, layout::SECRET, moment::Moment, request::put};
 
 pub(super) const NAMES: Check = Check {
     id: "append/other-files",

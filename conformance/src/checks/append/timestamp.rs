@@ -1,15 +1,9 @@
 //! Timestamps: RFC 3339 times with an offset, and texts that only resemble them.
 
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 use tabellion_runtime::ToolSpec;
 
 use super::effect::{AppendEffect, judge_call};
-use crate::{
-    check::{Bench, Case, Check},
-    judgement::{Judgement, Stop},
-    request::put,
-};
+use crate::{checks::prelude::*, request::put};
 
 pub(super) const CHECK: Check = Check {
     id: "append/timestamp",

@@ -1,16 +1,7 @@
 //! Answers that are not approvals: declined, dismissed, no person available, and malformed acceptances.
 
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
-
 use super::pending::{PendingCall, answer, ask, calls};
-use crate::{
-    check::{Bench, Case, Check},
-    judgement::{Judgement, Stop, ensure, fail},
-    moment::Moment,
-    person::Person,
-    reply::{Refusal, Reply},
-};
+use crate::{checks::prelude::*, moment::Moment, person::Person};
 
 pub(super) const DECLINED: Check = Check {
     id: "approval/declined",

@@ -1,19 +1,9 @@
 //! An approval is valid for one call with exactly its arguments, once.
 
-use serde_json::{Map, Value, json};
+use serde_json::Map;
 
 use super::pending::{PendingCall, accept, answer, ask, calls};
-use crate::{
-    check::{Bench, Case, Check},
-    client::Client,
-    era::Era,
-    judgement::{Judgement, Stop, ensure, fail, refused},
-    moment::Moment,
-    person::Person,
-    reply::Refusal,
-    request::Call,
-    scene::Scene,
-};
+use crate::{checks::prelude::*, era::Era, moment::Moment, person::Person};
 
 pub(super) const CHECK: Check = Check {
     id: "approval/once",

@@ -1,15 +1,11 @@
 //! Calls that wait for a person's answer.
 
-use serde_json::{Map, Value, json};
+use serde_json::Map;
 
 use crate::{
-    Subject,
-    client::Client,
-    judgement::{Stop, fail, nonempty},
+    checks::prelude::*,
     layout::DOCUMENT,
     person::{self, Pending, Person},
-    reply::Reply,
-    request::{Call, With},
 };
 
 /// Returns a call of every effect whose tool requires approval, with this text.

@@ -1,17 +1,9 @@
 //! The question shows the person exactly what the call then does.
 
-use serde::{Deserialize, Serialize};
 use tabellion_runtime::Shows;
 
 use super::pending::{accept, answer, ask, calls};
-use crate::{
-    check::{Bench, Case, Check},
-    judgement::{Judgement, Stop, ensure, fail},
-    moment::Moment,
-    reply::Reply,
-    request::Call,
-    scene::Scene,
-};
+use crate::{checks::prelude::*, moment::Moment};
 
 pub(super) const SHOWN: Check = Check {
     id: "approval/shown",

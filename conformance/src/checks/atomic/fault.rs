@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use serde_json::{Map, Value};
+use serde_json::Map;
 
 use super::{
     mutation::{
@@ -15,13 +15,8 @@ use super::{
     points::{FaultKind, Point},
 };
 use crate::{
-    check::{Bench, Case},
-    client::Client,
-    judgement::{Judgement, Stop, ensure, fail},
+    checks::prelude::*,
     ledger::Files,
-    reply::Reply,
-    request::Call,
-    scene::Scene,
     settled::{self, Baseline},
     stepper::{Counting, Effect, Stepper},
 };

@@ -7,16 +7,12 @@ use std::{
     process::Command,
 };
 
-use serde::{Deserialize, Serialize};
-
 use super::{
     fault::{judge_immediately, judge_recovery},
     mutation::{Mutation, library},
 };
 use crate::{
-    check::{Bench, Case},
-    judgement::{Judgement, Stop, nonempty, not_shown},
-    scene::Scene,
+    checks::prelude::*,
     settled::{self, Baseline},
 };
 

@@ -6,7 +6,6 @@ use std::{
 };
 
 use rustix::process::{Pid, Signal, kill_process_group};
-use serde::{Deserialize, Serialize};
 
 use super::{
     fault::{copy_document, judge_immediately, judge_recovery, start_again},
@@ -14,11 +13,7 @@ use super::{
 };
 use crate::{
     WireError,
-    check::{Bench, Case},
-    client::Client,
-    judgement::{Judgement, Stop, ensure, nonempty, not_shown},
-    reply::Reply,
-    scene::Scene,
+    checks::prelude::*,
     settled::{self, Baseline},
 };
 

@@ -4,18 +4,7 @@ use std::path::Path;
 
 use tabellion_runtime::spec::EffectKind;
 
-use crate::{
-    Subject,
-    check::Bench,
-    client::Client,
-    judgement::{Judgement, Stop, ensure, fail, nonempty, not_applicable},
-    ledger::Files,
-    named,
-    reply::Reply,
-    request::{Call, With, with_effect},
-    scene::Scene,
-    semantics,
-};
+use crate::{checks::prelude::*, ledger::Files, named, request::with_effect, semantics};
 
 /// Documents of every library; a contract's named files are added.
 const DOCUMENTS: &[(&str, &str)] = &[

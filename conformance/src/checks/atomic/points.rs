@@ -2,12 +2,9 @@
 
 use std::path::Path;
 
-use serde::{Deserialize, Serialize};
-
 use super::mutation::{Mutation, library_in_memory};
 use crate::{
-    check::{Bench, Case},
-    judgement::{Stop, not_shown},
+    checks::prelude::*,
     settled,
     stepper::{Call, Counting, Effect, Errno, Fault},
 };

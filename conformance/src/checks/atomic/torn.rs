@@ -6,14 +6,9 @@ use std::{
     thread,
 };
 
-use serde::{Deserialize, Serialize};
 use tabellion_runtime::spec::EffectKind;
 
-use crate::{
-    check::{Bench, Case},
-    judgement::{Judgement, Stop, ensure, fail, not_applicable},
-    request::With,
-};
+use crate::checks::prelude::*;
 
 const DOCUMENT: &str = "notes/large.md";
 

@@ -4,10 +4,10 @@ use std::{fs, os::unix::fs::PermissionsExt};
 
 use crate::{
     attacks::placed,
-    check::{Bench, Case, Check},
-    checks::offered::{self, FORMS, OfferedTool, PathArgument},
-    judgement::{Judgement, Stop, ensure, fail, not_applicable},
-    scene::Scene,
+    checks::{
+        offered::{self, FORMS, OfferedTool, PathArgument},
+        prelude::*,
+    },
 };
 
 pub(super) const EVERY_TOOL: Check = Check {

@@ -1,18 +1,9 @@
 //! Check of a document that is read in parts.
 
-use serde_json::{Map, Value, json};
+use serde_json::Map;
 use tabellion_runtime::spec::EffectKind;
 
-use crate::{
-    adapter::offer,
-    check::{Bench, Case, Check},
-    client::Client,
-    judgement::{Judgement, Stop, fail, not_applicable},
-    reply::Reply,
-    request::With,
-    scene::Scene,
-    semantics,
-};
+use crate::{adapter::offer, checks::prelude::*, semantics};
 
 pub(super) const PAGES: Check = Check {
     id: "bytes/pages",

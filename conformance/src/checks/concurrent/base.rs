@@ -1,19 +1,9 @@
 //! Lost updates: a write with a precondition is refused if another client has changed the document since the read.
 
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::Map;
 use tabellion_runtime::spec::EffectKind;
 
-use crate::{
-    check::{Bench, Case},
-    client::Client,
-    crowd::at_once,
-    judgement::{Judgement, Stop, ensure, not_applicable},
-    reply::Reply,
-    request::{Call, With},
-    scene::Scene,
-    settled,
-};
+use crate::{checks::prelude::*, crowd::at_once, settled};
 
 const NOTE: &str = "note.md";
 const NEW: &str = "notes/new.md";

@@ -2,16 +2,14 @@
 
 use std::path::PathBuf;
 
-use serde::{Deserialize, Serialize};
 use tabellion_runtime::spec::EffectKind;
 
 use super::edits::{self, Edit};
 use crate::{
-    check::{Bench, Case, counted},
+    check::counted,
+    checks::prelude::*,
     crowd::at_once,
-    judgement::{self, Judgement, Shows, Stop, ensure, fail, not_applicable},
-    reply::Reply,
-    scene::Scene,
+    judgement::{self, Shows},
     settled::{self, Baseline},
 };
 

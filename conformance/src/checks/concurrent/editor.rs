@@ -12,16 +12,14 @@ use std::{
 };
 
 use rustix::fs::{CWD, RenameFlags, renameat_with};
-use serde::{Deserialize, Serialize};
 use tabellion_runtime::spec::EffectKind;
 
 use super::edits::{self, Edit};
 use crate::{
-    check::{Bench, Case},
+    checks::prelude::*,
     crowd::join,
     history::{self, lines_with},
-    judgement::{Judgement, Shows, Stop, ensure, fail},
-    scene::Scene,
+    judgement::Shows,
     settled,
 };
 

@@ -5,14 +5,10 @@ use std::{collections::HashMap, path::Path};
 use tabellion_runtime::spec::EffectKind;
 
 use crate::{
-    Own, Subject,
-    check::Bench,
-    client::Client,
+    Own,
+    checks::prelude::*,
     history::{self, lines_with},
-    judgement::{Judgement, Shows, Stop, ensure, not_applicable, refused},
-    reply::Reply,
-    request::{Call, With},
-    scene::Scene,
+    judgement::Shows,
     semantics, settled,
 };
 

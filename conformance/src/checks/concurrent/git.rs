@@ -8,18 +8,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use serde::{Deserialize, Serialize};
-
 use super::edits::{self, Edit};
-use crate::{
-    check::{Bench, Case},
-    history,
-    judgement::{Judgement, Shows, Stop, ensure, fail},
-    ledger::git,
-    named,
-    scene::Scene,
-    settled,
-};
+use crate::{checks::prelude::*, history, judgement::Shows, ledger::git, named, settled};
 
 /// Document that the server edits.
 const NOTE: &str = "note.md";

@@ -5,16 +5,14 @@ use std::{
     thread,
 };
 
-use serde::{Deserialize, Serialize};
 use tabellion_runtime::spec::EffectKind;
 
 use crate::{
-    check::{Bench, Case},
-    checks::atomic::torn::{describe_torn_read, version_text},
-    client::Client,
-    judgement::{Cause, Judgement, NotShown, Stop, ensure, not_applicable, refused},
-    reply::Reply,
-    request::{Call, With},
+    checks::{
+        atomic::torn::{describe_torn_read, version_text},
+        prelude::*,
+    },
+    judgement::{Cause, NotShown},
     semantics::content_read,
 };
 

@@ -5,19 +5,13 @@ use std::{
     thread,
 };
 
-use serde::{Deserialize, Serialize};
 use tabellion_runtime::spec::EffectKind;
 
 use super::{
     git::git_with_retry,
     reads::{DOCUMENT, ensure_reads_whole, ensure_whole},
 };
-use crate::{
-    check::{Bench, Case},
-    checks::atomic::torn::version_text,
-    judgement::{Judgement, Stop, not_applicable},
-    request::With,
-};
+use crate::checks::{atomic::torn::version_text, prelude::*};
 
 /// A person who switches between branches that differ in one document.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]

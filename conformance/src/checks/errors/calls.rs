@@ -1,15 +1,10 @@
 //! Calls whose errors are judged.
 
-use serde_json::{Map, Value, json};
+use serde_json::Map;
 use tabellion_runtime::ToolSpec;
 
 use crate::checks::provenance::said;
-use crate::{
-    check::Bench,
-    client::Client,
-    judgement::{Stop, not_shown},
-    request,
-};
+use crate::{checks::prelude::*, request};
 
 /// Calls the tool of this name, which need not exist, with any arguments; returns the whole answer.
 pub(super) fn call(

@@ -1,6 +1,6 @@
 //! Every refusal is a JSON-RPC error.
 
-use serde_json::{Map, Value, json};
+use serde_json::Map;
 use tabellion_runtime::{
     ToolSpec,
     context::{IDEMPOTENCY_KEY, IF_BASE},
@@ -10,9 +10,8 @@ use tabellion_runtime::{
 
 use super::calls::call;
 use crate::{
-    check::{Bench, Case, Check},
-    checks::provenance::said,
-    judgement::{Judgement, Stop, ensure, fail, mapped_tools, not_applicable},
+    checks::{prelude::*, provenance::said},
+    judgement::mapped_tools,
     named, request,
 };
 

@@ -5,20 +5,16 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::Map;
 
 use super::{
     calls::{accepted, call, reading},
     leaks::{Leaks, text_of},
 };
 use crate::{
-    check::{Bench, Case, Check},
-    checks::provenance::said,
-    judgement::{Judgement, Stop, ensure, fail},
+    checks::{prelude::*, provenance::said},
     launch::Reach,
     request,
-    scene::Scene,
     stepper::{Counting, Effect, Errno, Fault},
 };
 

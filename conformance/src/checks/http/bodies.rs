@@ -1,13 +1,10 @@
 //! Bodies of POST requests, and their responses.
 
-use serde_json::{Value, json};
-
 use super::exchange::{call, ensure_harmless, library, message, only_in, post, send};
 use crate::{
     bytes::Bytes,
-    check::{Bench, Case, Check},
+    checks::prelude::*,
     era::Era,
-    judgement::{Judgement, Stop, ensure},
     named,
     talk::{Talk, is_answer},
 };

@@ -1,16 +1,10 @@
 //! Many clients of one process: their answers and their edits.
 
-use serde::{Deserialize, Serialize};
 use tabellion_runtime::spec::EffectKind;
 
 use crate::{
-    check::{Bench, Case, Check},
-    checks::concurrent::crowd,
-    client::Client,
+    checks::{concurrent::crowd, prelude::*},
     crowd::at_once,
-    judgement::{Judgement, Stop, ensure, fail, not_applicable},
-    reply::Reply,
-    request::With,
     semantics,
 };
 

@@ -1,15 +1,11 @@
 //! Requests and responses of HTTP, and the calls in them.
 
-use serde_json::{Value, json};
 use tabellion_runtime::spec::EffectKind;
 
 use crate::{
-    check::Bench,
+    checks::prelude::*,
     era::Era,
     http::{Request, Response, events::Events},
-    judgement::{Judgement, Stop, not_applicable},
-    request::With,
-    scene::Scene,
     talk::{Talk, is_answer},
 };
 

@@ -1,13 +1,9 @@
 //! `Origin`, and headers that repeat parts of the body.
 
-use serde::{Deserialize, Serialize};
-use serde_json::json;
-
 use super::exchange::{call, ensure_harmless, library, message, only_in, post, send};
 use crate::{
-    check::{Bench, Case, Check},
+    checks::prelude::*,
     era::Era,
-    judgement::{Judgement, ensure, not_applicable},
     named,
     talk::Talk,
     target::streamable::{METHOD, NAME, REVISION as REVISION_HEADER, in_base64},

@@ -1,16 +1,7 @@
 //! Sessions (in revisions up to 2025-11-25), and methods other than POST.
 
-use serde_json::json;
-
 use super::exchange::{call, ensure_harmless, library, message, only_in, post, send};
-use crate::{
-    check::{Bench, Case, Check},
-    era::Era,
-    http::Request,
-    judgement::{Judgement, ensure, fail, not_applicable},
-    talk::Talk,
-    target::streamable::SESSION,
-};
+use crate::{checks::prelude::*, era::Era, http::Request, talk::Talk, target::streamable::SESSION};
 
 pub(super) const ENDS: Check = Check {
     id: "http/session-ends",

@@ -6,9 +6,8 @@
 use std::{collections::BTreeMap, path::Path};
 
 use crate::{
-    judgement::{self, Cause, Judgement, Shows, ensure, fail},
-    reply::Refusal,
-    request::Call,
+    checks::prelude::*,
+    judgement::{self, Cause, Shows},
     scene::View,
     semantics,
 };

@@ -17,10 +17,7 @@ mod shrink;
 mod tests;
 
 use self::{generate::StepWeights, play::Coverage, program::Program};
-use crate::{
-    check::{Bench, Case, Check},
-    judgement::{Judgement, Stop, nonempty},
-};
+use crate::checks::prelude::*;
 
 pub(super) const CHECKS: &[Check] = &[
     Check {

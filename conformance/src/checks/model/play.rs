@@ -2,7 +2,6 @@
 
 use std::{collections::BTreeSet, fs, path::Path};
 
-use serde_json::Value;
 use tabellion_runtime::spec::EffectKind;
 
 use super::{
@@ -10,15 +9,13 @@ use super::{
     program::{Edit, Kind, Program, Step},
 };
 use crate::{
-    check::Bench,
-    checks::patch,
-    client::Client,
-    judgement::{Judgement, Shows, Stop, ensure, fail, not_applicable, not_shown, refused},
+    checks::{patch, prelude::*},
+    judgement::Shows,
     ledger::{self, git},
     markdown,
-    reply::{Reply, Success},
-    request::{Call, about, examples, may_name, set},
-    scene::{Scene, View},
+    reply::Success,
+    request::{about, examples, may_name, set},
+    scene::View,
     semantics,
 };
 

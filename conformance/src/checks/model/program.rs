@@ -2,10 +2,9 @@
 
 use std::{collections::BTreeMap, fmt};
 
-use serde::{Deserialize, Serialize};
 use tabellion_runtime::spec::EffectKind;
 
-use crate::{Bytes, request::With, semantics::words};
+use crate::{Bytes, checks::prelude::*, semantics::words};
 
 /// A program. Any part of a program is a program, since a step without its document does nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -12,12 +12,10 @@ use super::{
     shrink::{smaller, weight},
 };
 use crate::{
-    Bytes, Ledger, Subject,
-    check::{Bench, Profile},
-    judgement::Stop,
+    Bytes, Ledger,
+    check::Profile,
+    checks::prelude::*,
     markdown::NoSection,
-    reply::Refusal,
-    request::{Call, With},
     scene::View,
     semantics::{self, Change, Impossible},
     trace::Trace,

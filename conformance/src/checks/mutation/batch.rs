@@ -1,15 +1,7 @@
 //! Check of calls that change several documents, one of which can't be.
 
-use serde_json::Value;
-
 use super::super::offered::{self, FORMS, OfferedTool, PathArgument};
-use crate::{
-    attacks::placed,
-    check::{Bench, Case, Check},
-    judgement::{Judgement, Stop, fail, not_applicable},
-    reply::Refusal,
-    scene::Scene,
-};
+use crate::{attacks::placed, checks::prelude::*};
 
 pub(super) const BATCH: Check = Check {
     id: "mutation/batch",

@@ -2,23 +2,11 @@
 
 use std::iter;
 
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use tabellion_runtime::{ToolSpec, spec::EffectKind};
 
 use crate::{
-    adapter::Adapter,
-    callers,
-    check::{Bench, Case, Check, counted},
-    client::Client,
-    documents::CHANGES,
-    judgement::{Judgement, Stop, ensure, fail, not_applicable, not_shown, refused},
-    ledger,
-    reply::{Refusal, Reply, Success},
-    request::{Call, With, examples as examples_of},
-    scene::{Scene, View},
-    settled,
-    subject::Commits,
+    adapter::Adapter, callers, check::counted, checks::prelude::*, documents::CHANGES, ledger,
+    reply::Success, request::examples as examples_of, scene::View, settled, subject::Commits,
 };
 
 pub(super) const ONE_COMMIT: Check = Check {

@@ -1,13 +1,12 @@
 //! Checks that a mutation has its declared effect on the document, in the folder and in the commit.
 
 use crate::{
-    check::{Bench, Case, Check},
-    checks::table::{self, Row},
+    checks::{
+        prelude::*,
+        table::{self, Row},
+    },
     documents::CHANGES,
-    judgement::{Judgement, fail, refused},
-    ledger,
-    reply::Reply,
-    semantics,
+    ledger, semantics,
 };
 
 pub(super) const CONTENT: Check = Check {

@@ -3,14 +3,7 @@
 use serde_json::Map;
 use tabellion_runtime::spec::EffectKind;
 
-use crate::{
-    adapter::offer,
-    check::{Bench, Case, Check},
-    documents::CHANGES,
-    judgement::{Judgement, fail, not_applicable},
-    reply::Reply,
-    request::With,
-};
+use crate::{adapter::offer, checks::prelude::*, documents::CHANGES};
 
 pub(super) const ENCODING: Check = Check {
     id: "mutation/encoding",

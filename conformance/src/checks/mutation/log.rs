@@ -1,16 +1,12 @@
 //! Checks that the log has each mutation once, and no refused call.
 
-use serde_json::Value;
 use tabellion_runtime::spec::EffectKind;
 
 use crate::{
-    check::{Bench, Case, Check},
-    client::Client,
+    checks::prelude::*,
     documents::on_section,
-    judgement::{Judgement, Stop, accepted, ensure, fail, not_applicable},
-    reply::Reply,
-    request::{self, With},
-    scene::Scene,
+    judgement::accepted,
+    request::{self},
 };
 
 pub(super) const LOG_ENTRY: Check = Check {

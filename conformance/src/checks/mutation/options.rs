@@ -2,16 +2,10 @@
 
 use std::path::Path;
 
-use serde_json::{Map, Value, json};
+use serde_json::Map;
 use tabellion_runtime::spec::EffectKind;
 
-use crate::{
-    adapter::offer,
-    check::{Bench, Case, Check},
-    documents::CHANGES,
-    judgement::{Judgement, Stop, ensure, fail, not_applicable},
-    request::With,
-};
+use crate::{adapter::offer, checks::prelude::*, documents::CHANGES};
 
 pub(super) const OPTIONS: Check = Check {
     id: "mutation/options",

@@ -2,19 +2,13 @@
 
 use std::path::Path;
 
-use serde::{Deserialize, Serialize};
 use tabellion_runtime::spec::EffectKind;
 
 use crate::{
-    check::{Bench, Case, Check},
-    checks::person,
+    checks::{person, prelude::*},
     documents::CHANGES,
-    judgement::{Judgement, Stop, ensure, refused},
     ledger::{self, Ledger},
     moment::Moment,
-    reply::Reply,
-    request::With,
-    scene::Scene,
     semantics,
 };
 

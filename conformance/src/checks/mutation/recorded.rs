@@ -1,17 +1,8 @@
 //! Checks that each mutation is recorded once, for contracts without a log tool.
 
-use serde_json::{Value, json};
 use tabellion_runtime::spec::ResourceSpec;
 
-use crate::{
-    Subject,
-    check::{Bench, Case, Check},
-    client::Client,
-    judgement::{Judgement, Stop, ensure, fail, nonempty},
-    layout::DOCUMENT,
-    moment::Moment,
-    request::{Call, With, invalid_examples},
-};
+use crate::{checks::prelude::*, layout::DOCUMENT, moment::Moment, request::invalid_examples};
 
 pub(super) const CHECK: Check = Check {
     id: "mutation/recorded",

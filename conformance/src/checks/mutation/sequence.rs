@@ -1,16 +1,12 @@
 //! Checks a sequence of mutations: as many commits and log entries, and a sound repository.
 
-use serde::{Deserialize, Serialize};
-
 use super::log;
 use crate::{
-    check::{Bench, Case, Check, counted, fewer_steps},
+    check::{counted, fewer_steps},
+    checks::prelude::*,
     documents::CHANGES,
-    judgement::{Judgement, Shows, Stop, ensure, refused},
-    ledger,
-    reply::Reply,
-    request::With,
-    semantics,
+    judgement::Shows,
+    ledger, semantics,
 };
 
 pub(super) const SEQUENCE: Check = Check {

@@ -1,18 +1,10 @@
 //! Checks mutations in repositories with an unfinished git operation or a lock.
 
-use serde_json::json;
 use tabellion_runtime::spec::EffectKind;
 
 use super::others::same_lines;
 use crate::{
-    check::{Bench, Case, Check, counted},
-    documents::CHANGES,
-    judgement::{Judgement, Shows, Stop, ensure},
-    ledger,
-    moment::Moment,
-    reply::Reply,
-    request::{Call, With},
-    scene::Scene,
+    check::counted, checks::prelude::*, documents::CHANGES, judgement::Shows, ledger, moment::Moment,
     semantics,
 };
 

@@ -3,20 +3,12 @@
 //! The contract declares the members of requests; responses use the same names. The tool that lists all sections is the
 //! non-mutating tool whose response has a list of items with an id.
 
-use serde_json::{Value, json};
 use tabellion_runtime::{
     ToolSpec,
     spec::{Effect, EffectKind},
 };
 
-use crate::{
-    Subject,
-    client::Client,
-    judgement::{Stop, fail, missing_tool, not_applicable},
-    reply::Reply,
-    request::put,
-    scene::Scene,
-};
+use crate::{checks::prelude::*, judgement::missing_tool, request::put};
 
 /// A client that edits sections.
 #[derive(Debug)]

@@ -1,12 +1,7 @@
 //! Checks that updating a section with its own content changes nothing.
 
 use super::samples::{self, commit_document, document_text, sections};
-use crate::{
-    check::{Bench, Case, Check},
-    judgement::{Judgement, ensure, ensure_accepted, fail},
-    layout::DOCUMENT,
-    reply::Reply,
-};
+use crate::{checks::prelude::*, judgement::ensure_accepted, layout::DOCUMENT};
 
 pub(super) const CHECK: Check = Check {
     id: "outline/get-update",

@@ -3,13 +3,7 @@
 use std::collections::HashSet;
 
 use super::{editor::Editor, samples::commit_document};
-use crate::{
-    check::{Bench, Case, Check},
-    judgement::{Judgement, Stop, ensure, ensure_accepted, fail},
-    layout::DOCUMENT,
-    moment::Moment,
-    reply::Reply,
-};
+use crate::{checks::prelude::*, judgement::ensure_accepted, layout::DOCUMENT, moment::Moment};
 
 pub(super) const CHECK: Check = Check {
     id: "outline/ids",

@@ -1,12 +1,7 @@
 //! Checks that an edit of a section preserves every byte outside it.
 
 use super::samples::{self, SectionView, commit_document, document_text, sections};
-use crate::{
-    check::{Bench, Case, Check},
-    judgement::{Judgement, Stop, ensure_accepted, fail},
-    layout::DOCUMENT,
-    reply::Reply,
-};
+use crate::{checks::prelude::*, judgement::ensure_accepted, layout::DOCUMENT};
 
 pub(super) const CHECK: Check = Check {
     id: "outline/inside",

@@ -4,13 +4,7 @@ use super::{
     editor::Editor,
     samples::{self, commit_document, document_text, sections},
 };
-use crate::{
-    check::{Bench, Case, Check},
-    documents::Document,
-    judgement::{Judgement, ensure, ensure_accepted},
-    reply::Reply,
-    scene::Scene,
-};
+use crate::{checks::prelude::*, documents::Document, judgement::ensure_accepted};
 
 pub(super) const CHECK: Check = Check {
     id: "outline/position",

@@ -1,15 +1,12 @@
 //! The documents of the table, each as the contract's single document.
 
-use serde::{Deserialize, Serialize};
-
 use super::editor::Editor;
 use crate::{
-    check::{Bench, Case, each_alone},
+    check::each_alone,
+    checks::prelude::*,
     documents::{self, Document},
-    judgement::{Judgement, Stop, not_shown},
     layout::DOCUMENT,
     markdown::{self, Section},
-    scene::Scene,
 };
 
 /// Names of documents, in the order of use.

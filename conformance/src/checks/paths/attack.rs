@@ -6,22 +6,18 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::Map;
 use tabellion_runtime::{ToolSpec, spec::EffectKind};
 
 use crate::{
     attacks::{self, Attack, Expected, placed},
-    check::{Bench, Case, Check, Severity},
-    client::Client,
-    judgement::{Judgement, Stop, ensure},
+    check::Severity,
+    checks::prelude::*,
     layout::SECRET,
     ledger,
     moment::Moment,
     promises,
-    reply::Reply,
-    request::{self, Call, With, may_name, with_effect},
-    scene::Scene,
+    request::{self, may_name, with_effect},
     semantics,
 };
 

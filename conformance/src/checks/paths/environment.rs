@@ -5,15 +5,10 @@ use std::fs;
 use tabellion_runtime::spec::EffectKind;
 
 use crate::{
-    Subject,
-    check::{Bench, Case, Check},
-    judgement::{Judgement, Stop, ensure, not_applicable},
+    checks::prelude::*,
     launch::not_ours,
     ledger,
     moment::Moment,
-    reply::Reply,
-    request::With,
-    scene::Scene,
     semantics,
     traps::{Program, TRAPS},
 };

@@ -3,14 +3,7 @@
 use std::os::unix::fs::symlink;
 
 use super::super::offered::{self, FORMS, OfferedTool};
-use crate::{
-    attacks::placed,
-    check::{Bench, Case, Check},
-    judgement::{Judgement, Stop, ensure, not_applicable},
-    layout::SECRET,
-    moment::Moment,
-    scene::Scene,
-};
+use crate::{attacks::placed, checks::prelude::*, layout::SECRET, moment::Moment};
 
 pub(super) const EVERY_TOOL: Check = Check {
     id: "paths/every-tool",

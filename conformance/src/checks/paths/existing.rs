@@ -1,16 +1,11 @@
 //! Check that existing documents are not hidden because of their names.
 
-use serde_json::Value;
 use tabellion_runtime::{ToolSpec, spec::EffectKind, text::composed};
 
 use crate::{
-    check::{Bench, Case, Check},
-    client::Client,
+    checks::prelude::*,
     documents::CHANGES,
-    judgement::{Judgement, Stop, ensure, fail, not_applicable, not_shown},
-    reply::Reply,
-    request::{self, Call, With},
-    scene::Scene,
+    request::{self},
     semantics,
 };
 

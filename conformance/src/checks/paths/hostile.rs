@@ -2,14 +2,10 @@
 
 use std::fs;
 
-use serde_json::json;
-
 use crate::{
-    check::{Bench, Case, Check},
-    judgement::{Judgement, Stop, ensure},
+    checks::prelude::*,
     ledger,
     moment::Moment,
-    request::With,
     traps::{Program, TRAPS},
 };
 

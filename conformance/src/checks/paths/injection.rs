@@ -1,20 +1,8 @@
 //! Checks that arguments can't forge trailers or headers of a commit.
 
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 use tabellion_runtime::spec::EffectKind;
 
-use crate::{
-    check::{Bench, Case, Check},
-    client,
-    documents::CHANGES,
-    era::Era,
-    judgement::{Judgement, Stop, ensure, not_applicable},
-    ledger,
-    reply::Reply,
-    request::{Call, With},
-    scene::Scene,
-};
+use crate::{checks::prelude::*, client, documents::CHANGES, era::Era, ledger};
 
 pub(super) const INJECTION: Check = Check {
     id: "paths/injection",

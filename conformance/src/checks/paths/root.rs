@@ -10,15 +10,10 @@ use rustix::fs::{CWD, RenameFlags, renameat_with};
 use tabellion_runtime::spec::EffectKind;
 
 use crate::{
-    check::{Bench, Case, Check},
-    client::Client,
+    checks::prelude::*,
     documents::CHANGES,
-    judgement::{Judgement, Stop, ensure, nonempty, not_shown, refused},
     layout::{self, SECRET},
     moment::Moment,
-    reply::Reply,
-    request::{Call, With},
-    scene::Scene,
     semantics,
 };
 

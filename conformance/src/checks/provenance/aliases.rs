@@ -1,15 +1,10 @@
 //! The names under which calls give their provenance.
 
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::Map;
 use tabellion_runtime::{provenance::PROVENANCE, spec::ProvenanceField};
 
 use super::said::{self, Kept};
-use crate::{
-    check::{Bench, Case, Check},
-    judgement::{Judgement, Stop, not_applicable, refused},
-    reply::Reply,
-};
+use crate::checks::prelude::*;
 
 pub(super) const CHECK: Check = Check {
     id: "provenance/aliases",

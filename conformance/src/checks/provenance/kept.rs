@@ -3,12 +3,7 @@
 use tabellion_runtime::spec::ProvenanceUse;
 
 use super::said::{self, Kept};
-use crate::{
-    check::{Bench, Case, Check},
-    judgement::{Judgement, Stop, nonempty, not_shown},
-    reply::Reply,
-    request,
-};
+use crate::{checks::prelude::*, request};
 
 pub(super) const CHECK: Check = Check {
     id: "provenance/kept",

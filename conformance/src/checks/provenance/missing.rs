@@ -2,20 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use tabellion_runtime::{
     ToolSpec,
     spec::{ProvenanceField, ProvenanceSpec, ProvenanceType, ProvenanceUse},
 };
 
 use super::said::{self, Connections, Fields};
-use crate::{
-    check::{Bench, Case, Check, each_alone},
-    judgement::{Judgement, Stop, ensure, fail, nonempty, not_applicable},
-    reply::Reply,
-    request,
-};
+use crate::{check::each_alone, checks::prelude::*, request};
 
 pub(super) const MISSING: Check = Check {
     id: "provenance/missing",

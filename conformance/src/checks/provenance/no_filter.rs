@@ -1,20 +1,12 @@
 //! Provenance does not decide which data a call sees.
 
-use serde_json::Value;
 use tabellion_runtime::{
     ToolSpec, pointer,
     spec::{Action, ProvenanceUse},
 };
 
 use super::said::{self, Connections};
-use crate::{
-    check::{Bench, Case, Check},
-    judgement::{Judgement, Stop, fail, nonempty, not_shown},
-    ledger::rows::Row,
-    reply::Reply,
-    request,
-    scene::Scene,
-};
+use crate::{checks::prelude::*, ledger::rows::Row, request};
 
 pub(super) const CHECK: Check = Check {
     id: "provenance/no-filter",

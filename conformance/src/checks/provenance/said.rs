@@ -1,6 +1,5 @@
 //! Provenance in the calls of checks, and in a server's records.
 
-use serde_json::Value;
 use tabellion_runtime::{
     ToolSpec,
     provenance::DETAIL,
@@ -9,14 +8,7 @@ use tabellion_runtime::{
 
 pub(crate) use crate::provenance::{Fields, complete, first_key, full_meta, meta, value};
 
-use crate::{
-    check::Bench,
-    client::Client,
-    judgement::{Stop, ensure, fail, not_applicable, not_shown},
-    ledger::rows::Row,
-    request,
-    scene::Scene,
-};
+use crate::{checks::prelude::*, ledger::rows::Row, request};
 
 /// Document of each library, for contracts about documents.
 const DOCUMENTS: &[(&str, &str)] = &[("page.md", "# Page\n\nText.\n")];

@@ -2,17 +2,15 @@
 
 use std::{sync::Barrier, thread};
 
-use serde::{Deserialize, Serialize};
-
 use super::{
     super::concurrent::edits::{self, Edit},
     machines::Machines,
 };
 use crate::{
-    check::{Bench, Case, counted},
+    check::counted,
+    checks::prelude::*,
     crowd::join,
-    judgement::{self, Judgement, Stop, ensure},
-    reply::Reply,
+    judgement::{self},
 };
 
 /// Number of machines, the concurrent edits of each, and the person's commits.

@@ -2,8 +2,6 @@
 
 use std::{fs, path::Path, time::Duration};
 
-use serde::{Deserialize, Serialize};
-
 use super::{
     super::{
         atomic::{
@@ -15,9 +13,8 @@ use super::{
     machines::{LIST, Machines, within},
 };
 use crate::{
-    check::{Bench, Case},
+    checks::prelude::*,
     history::lines_with,
-    judgement::{Judgement, Stop, ensure, not_shown},
     settled,
     stepper::{Effect, Fault},
 };

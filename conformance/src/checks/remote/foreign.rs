@@ -4,12 +4,11 @@ use std::{fs, os::unix::fs::PermissionsExt};
 
 use super::machines::{BRANCH, LIST, Machines};
 use crate::{
-    check::{Bench, Case},
+    checks::prelude::*,
     history::{lines_with, versions},
-    judgement::{self, Judgement, Stop, ensure},
+    judgement::{self},
     ledger::git,
     named,
-    reply::Reply,
 };
 
 named! {

@@ -13,14 +13,10 @@ use tempfile::TempDir;
 use super::super::concurrent::edits::{self, Edit};
 use crate::{
     Ledger,
-    check::Bench,
-    client::Client,
+    checks::prelude::*,
     history::lines_with,
-    judgement::{Judgement, Stop, ensure, fail, not_applicable, refused},
     launch::{SHARED, not_ours},
     ledger::git,
-    reply::Reply,
-    scene::Scene,
     setup::run_within,
     stepper::{Counting, Stepper},
     watcher,

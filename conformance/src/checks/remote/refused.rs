@@ -3,11 +3,7 @@
 use std::fs;
 
 use super::machines::{BRANCH, Machines};
-use crate::{
-    check::{Bench, Case},
-    judgement::{Judgement, Stop, fail},
-    named,
-};
+use crate::{checks::prelude::*, named};
 
 named! {
     /// Reason why the remote does not take a change.

@@ -2,8 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 use tabellion_runtime::{
     ToolSpec,
     spec::{RateLimit, RateLimitPer, RestEndpoint, RestMethod, RestOperation},
@@ -16,10 +14,8 @@ use super::{
 };
 use crate::{
     callers,
-    check::{Bench, Case},
-    checks::gates,
+    checks::{gates, prelude::*},
     http::Request,
-    judgement::{Judgement, Stop, fail, not_applicable},
     named, request,
 };
 

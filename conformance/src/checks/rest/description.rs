@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::{Map, Value, json};
+use serde_json::Map;
 
 use super::outcome::RestAnswer;
-use crate::judgement::{Judgement, Stop, ensure, fail};
+use crate::checks::prelude::*;
 
 /// Schema of OpenAPI descriptions.
 const OPENAPI: &str = include_str!("openapi-3.1.json");

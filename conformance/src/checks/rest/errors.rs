@@ -1,6 +1,5 @@
 //! `rest/errors`: refusals over REST have the form that the contract declares.
 
-use serde_json::Value;
 use tabellion_runtime::{rates::RETRY_AFTER, spec::RETRY_AFTER_SECONDS};
 
 use super::{
@@ -8,10 +7,7 @@ use super::{
     faces::Faces,
     outcome::{Refused, RestAnswer},
 };
-use crate::{
-    check::{Bench, Case, Check},
-    judgement::{Judgement, Stop, ensure, fail},
-};
+use crate::checks::prelude::*;
 
 pub(super) const CHECK: Check = Check {
     id: "rest/errors",

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use serde_json::{Map, Value};
+use serde_json::Map;
 use tabellion_runtime::{
     ToolSpec,
     calls::SESSION,
@@ -13,12 +13,11 @@ use tabellion_runtime::{
 use super::outcome::{Outcome, RestAnswer};
 use crate::{
     callers,
-    check::Bench,
-    client::{Client, ONE_CLIENT},
+    checks::prelude::*,
+    client::ONE_CLIENT,
     http::Request,
-    judgement::{Judgement, Stop, ensure, fail, not_applicable},
     launch, named,
-    scene::{Scene, View},
+    scene::View,
     target::{CLIENT_NAME, Target},
 };
 

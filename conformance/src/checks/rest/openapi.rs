@@ -2,8 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use tabellion_runtime::spec::RestOperation;
 
 use super::{
@@ -12,10 +10,7 @@ use super::{
     faces::{Faces, endpoint, method},
     program::{self, Memory, Program, writer},
 };
-use crate::{
-    check::{Bench, Case, Check},
-    judgement::{Judgement, Stop, ensure, fail},
-};
+use crate::checks::prelude::*;
 
 pub(super) const CHECK: Check = Check {
     id: "rest/openapi",

@@ -1,6 +1,6 @@
 //! The outcome of a call, read from an answer over MCP or over REST.
 
-use serde_json::{Map, Value, json};
+use serde_json::Map;
 use tabellion_runtime::{
     ContractSpec, ErrorAnswer,
     calls::EXECUTION,
@@ -10,11 +10,7 @@ use tabellion_runtime::{
     spec::ErrorBody,
 };
 
-use crate::{
-    http::Response,
-    judgement::{Judgement, Stop, ensure, fail},
-    reply::{Refusal, text},
-};
+use crate::{checks::prelude::*, http::Response, reply::text};
 
 /// Header of the content that a document has.
 const ETAG: &str = "ETag";

@@ -5,8 +5,6 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use tabellion_runtime::{ToolSpec, spec::RoleSpec};
 
 use super::{
@@ -14,10 +12,8 @@ use super::{
     outcome::{Outcome, RestAnswer},
 };
 use crate::{
-    check::Bench,
-    checks::gates,
+    checks::{gates, prelude::*},
     http::Request,
-    judgement::{Stop, fail},
     request,
 };
 

@@ -1,7 +1,6 @@
 //! `rest/same-answers`: a call has the same outcome over REST as over MCP.
 
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::Map;
 use tabellion_runtime::spec::RestOperation;
 
 use super::{
@@ -10,11 +9,7 @@ use super::{
     outcome::Outcome,
     program::{self, Memory, Program, Ran},
 };
-use crate::{
-    check::{Bench, Case, Check},
-    judgement::{Judgement, Stop, ensure, refused},
-    reply::Refusal,
-};
+use crate::checks::prelude::*;
 
 pub(super) const CHECK: Check = Check {
     id: "rest/same-answers",

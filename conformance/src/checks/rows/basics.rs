@@ -1,18 +1,15 @@
 //! Servers, entities, refusals and entries of the log, for all checks of rows.
 
-use serde_json::Value;
 use tabellion_runtime::{
     context::CHANGE,
     spec::{Action, EntitySpec, RowsSpec},
 };
 
 use crate::{
-    check::Bench,
-    judgement::{Judgement, Stop, ensure, fail, not_applicable, not_shown},
+    checks::prelude::*,
     ledger::{replay, rows::RowLedger},
-    reply::{Refusal, Reply, Success},
+    reply::Success,
     rows::{Request, RowsClient, client, requests},
-    scene::Scene,
 };
 
 /// JSON-RPC's error code for a failure of the server itself.

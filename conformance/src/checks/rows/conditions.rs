@@ -1,7 +1,5 @@
 //! Conditions of a call: the content that a row must still have, and a name of the call that makes it happen once.
 
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 use tabellion_runtime::{
     context::{BASE, IDEMPOTENCY_KEY, IF_BASE},
     spec::{Action, EntitySpec, FieldType},
@@ -9,11 +7,9 @@ use tabellion_runtime::{
 
 use super::basics::{entity, has, spec, start, unchanged};
 use crate::{
-    check::{Bench, Case, Check},
+    checks::prelude::*,
     crowd::at_once,
-    judgement::{Judgement, Stop, ensure, fail, nonempty, not_applicable},
     ledger::rows::Row,
-    reply::Reply,
     rows::{Request, RowsClient, client, requests},
 };
 

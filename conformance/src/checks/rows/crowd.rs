@@ -2,19 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use tabellion_runtime::spec::{Action, EntitySpec, FieldType, Scope};
 
 use super::basics::{entity, has, spec, start};
 use crate::{
-    check::{Bench, Case, Check, counted},
+    check::counted,
+    checks::prelude::*,
     crowd::at_once,
-    judgement::{Judgement, Stop, ensure, fail, nonempty},
     ledger::rows::Row,
-    reply::Reply,
     rows::{RowsClient, client, requests},
-    scene::Scene,
 };
 
 pub(super) const CHECK: Check = Check {

@@ -1,6 +1,5 @@
 //! The log: each change is one entry, which records it exactly; all entries together give the tables.
 
-use serde_json::Value;
 use tabellion_runtime::spec::{Action, OnDelete};
 
 use super::{
@@ -8,15 +7,12 @@ use super::{
     play, program, written,
 };
 use crate::{
-    check::{Bench, Case, Check},
-    judgement::{Judgement, Stop, ensure, fail, nonempty, not_shown},
+    checks::prelude::*,
     ledger::rows::Row,
-    reply::Reply,
     rows::{
         Request, RowsClient, client,
         requests::{self, RequestContent},
     },
-    scene::Scene,
 };
 
 pub(super) const ONE_CHANGE: Check = Check {

@@ -2,13 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::Value;
 use tabellion_runtime::spec::{Action, EntitySpec, FieldSpec, FieldType, Moment};
 
 use super::basics::{entity, has, must_be_refused, spec, start};
 use crate::{
-    check::{Bench, Case, Check},
-    judgement::{Judgement, Stop, ensure, fail, nonempty},
+    checks::prelude::*,
     ledger::rows::{Row, RowLedger, canonical, shown},
     rows::{Model, client, model::Outcome, requests},
 };

@@ -1,6 +1,5 @@
 //! Runs a program of calls, and compares the server with the model.
 
-use serde_json::Value;
 use tabellion_runtime::{
     context::CHANGE,
     spec::{Action, FieldType},
@@ -11,15 +10,13 @@ use super::{
     program::{self, Call, Step},
 };
 use crate::{
-    check::{Bench, Case, Check},
-    judgement::{Judgement, Stop, ensure, fail},
+    checks::prelude::*,
     ledger::rows::{Row, RowLedger, canonical_row, shown},
-    reply::{Reply, Success},
+    reply::Success,
     rows::{
         Model, Request, RowsClient, client,
         model::{Outcome, Page},
     },
-    scene::Scene,
 };
 
 pub(super) const CHECK: Check = Check {

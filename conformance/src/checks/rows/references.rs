@@ -1,17 +1,13 @@
 //! References: the rows that they may name, and the effect of deleting the named row.
 
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use tabellion_runtime::spec::{Action, EntitySpec, FieldSpec, OnDelete, Reference, Scope};
 
 use super::basics::{entity, has, must_be_refused, spec, start};
 use crate::{
-    check::{Bench, Case, Check},
-    judgement::{Judgement, Stop, ensure, fail, nonempty, not_applicable},
+    checks::prelude::*,
     ledger::rows::Row,
     named,
     rows::{Model, RowsClient, client, model::Outcome, requests},
-    scene::Scene,
 };
 
 pub(super) const CHECK: Check = Check {

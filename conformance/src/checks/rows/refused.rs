@@ -1,13 +1,11 @@
 //! Values that a field can't have are refused by its name.
 
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 use tabellion_runtime::spec::{Action, EntitySpec, FieldSpec};
 
 use super::basics::{entity, has, must_be_refused, spec, start};
 use crate::{
-    check::{Bench, Case, Check, each_alone},
-    judgement::{Judgement, Stop, nonempty, not_applicable},
+    check::each_alone,
+    checks::prelude::*,
     ledger::rows::Row,
     rows::{requests, values},
 };

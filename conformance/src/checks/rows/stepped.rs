@@ -1,6 +1,5 @@
 //! Crashes and faults of the disk in the middle of a change of rows.
 
-use serde::{Deserialize, Serialize};
 use tabellion_runtime::spec::{Action, EntitySpec, FieldType, OnDelete};
 
 use super::{
@@ -8,16 +7,15 @@ use super::{
     entries::one_change,
 };
 use crate::{
-    check::{Bench, Case, Check},
-    checks::atomic::{
-        fault::reply_after_fault,
-        points::{FaultKind, possible, spread, without_ids},
+    checks::{
+        atomic::{
+            fault::reply_after_fault,
+            points::{FaultKind, possible, spread, without_ids},
+        },
+        prelude::*,
     },
-    judgement::{Judgement, Stop, ensure, fail, nonempty, not_applicable, not_shown},
     ledger::rows::{Row, RowLedger},
-    reply::Reply,
     rows::{Model, Request, RowsClient, client, model::Outcome, requests},
-    scene::Scene,
     stepper::{Call, Counting, Effect, Fault, Stepper},
 };
 

@@ -4,9 +4,7 @@ use std::{collections::BTreeSet, path::PathBuf};
 
 use super::stepped::{self, Mutation};
 use crate::{
-    check::{Bench, Case, Check},
-    judgement::{Judgement, Stop, ensure, fail, not_applicable},
-    scene::Scene,
+    checks::prelude::*,
     stepper::{Call, Counting, OUTPUT},
 };
 

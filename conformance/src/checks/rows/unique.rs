@@ -1,16 +1,12 @@
 //! Values that only one row can have.
 
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use tabellion_runtime::spec::{Action, EntitySpec, FieldType, Unique};
 
 use super::basics::{entity, has, must_be_refused, spec, start};
 use crate::{
-    check::{Bench, Case, Check},
-    judgement::{Judgement, Stop, ensure, nonempty},
+    checks::prelude::*,
     ledger::rows::Row,
     rows::{RowsClient, client, requests},
-    scene::Scene,
 };
 
 pub(super) const CHECK: Check = Check {

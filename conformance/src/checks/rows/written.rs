@@ -5,18 +5,14 @@
 
 use std::{collections::BTreeMap, fs, path::Path, thread, time::Duration};
 
-use serde_json::Value;
 use tabellion_runtime::{ToolSpec, spec::Action};
 
 use super::basics::{entry_leads, start, unchanged};
 use crate::{
-    check::{Bench, Case},
-    judgement::{Judgement, Stop, ensure, fail, not_shown},
+    checks::prelude::*,
     ledger::{git, rows::Row},
-    reply::Reply,
     request,
     rows::{RowsClient, client},
-    scene::Scene,
 };
 
 /// Ending of the members that name rows by their ids, and a member that names one by a name of its own.

@@ -1,18 +1,16 @@
 //! Checks of arguments generated from the schema of each tool.
 
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::Map;
 use tabellion_runtime::{ContractSpec, ToolSpec, auth::REASON, spec::TextRule};
 
 use super::library::DOCUMENTS;
 use crate::{
     callers,
-    check::{Bench, Case, Check, each_alone},
+    check::each_alone,
+    checks::prelude::*,
     generate::{Input, Inputs},
-    judgement::{Judgement, Stop, ensure, fail, mapped_tools},
-    reply::Reply,
+    judgement::mapped_tools,
     request::examples,
-    scene::Scene,
 };
 
 pub(super) const VALID: Check = Check {

@@ -2,17 +2,12 @@
 
 use std::{thread, time::Duration};
 
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 use tabellion_runtime::spec::EffectKind;
 
 use super::{library::DOCUMENT, library::DOCUMENTS};
 use crate::{
-    check::{Bench, Case, Check, one_by_one},
-    judgement::{Judgement, Stop, ensure, not_applicable},
-    reply::Refusal,
-    request::{Call, With},
-    scene::Scene,
+    check::one_by_one,
+    checks::prelude::*,
     talk::{Talk, is_answer},
 };
 

@@ -7,18 +7,12 @@ use std::{
     time::Duration,
 };
 
-use serde_json::{Value, json};
-
 use crate::{
     WireError, bytes,
-    check::{Bench, Case},
-    client::Client,
-    judgement::{Judgement, Stop, fail, not_shown, refused},
+    checks::prelude::*,
     launch::{StoreCall, not_ours},
     ledger::{self, Files},
     own::Own,
-    reply::Refusal,
-    scene::Scene,
 };
 
 /// Number of further looks for a missing text, and the pause before each.

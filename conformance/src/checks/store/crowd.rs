@@ -1,11 +1,7 @@
 //! Calls one after another, at once, and of two processes.
 
 use super::calls::{Store, answered};
-use crate::{
-    check::{Bench, Case},
-    client::Client,
-    judgement::{Judgement, Stop},
-};
+use crate::checks::prelude::*;
 
 /// Calls that are sent at once.
 const AT_ONCE: usize = 24;

@@ -7,16 +7,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use serde_json::Value;
-
 use super::calls::{Store, name};
-use crate::{
-    bytes,
-    check::{Bench, Case},
-    judgement::{Judgement, Stop, ensure, not_applicable, refused},
-    launch::StoreCall,
-    named,
-};
+use crate::{bytes, checks::prelude::*, launch::StoreCall, named};
 
 /// Mode of a file that only its owner may read.
 const PRIVATE: u32 = 0o600;

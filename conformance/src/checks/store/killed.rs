@@ -2,11 +2,7 @@
 
 use super::{calls::Store, crowd::post};
 use crate::{
-    check::{Bench, Case},
-    checks::atomic::points::spread,
-    client::Client,
-    judgement::{Judgement, Stop},
-    reply::Refusal,
+    checks::{atomic::points::spread, prelude::*},
     stepper::{Counting, Effect, Fault},
 };
 

@@ -1,18 +1,16 @@
 //! Checks of undo and redo after a person's edit, and with nothing to undo or redo.
 
-use serde_json::json;
-
 use crate::{
-    check::{Bench, Case, Check},
-    checks::outline::{
-        editor::Editor,
-        samples::{commit_document, document_text},
+    checks::{
+        outline::{
+            editor::Editor,
+            samples::{commit_document, document_text},
+        },
+        prelude::*,
     },
-    judgement::{Judgement, Stop, ensure, ensure_accepted},
+    judgement::ensure_accepted,
     layout::DOCUMENT,
     moment::Moment,
-    reply::Reply,
-    scene::Scene,
 };
 
 pub(super) const CHECK: Check = Check {

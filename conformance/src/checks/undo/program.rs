@@ -2,16 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
-
 use super::round::State;
 use crate::{
-    check::{Bench, Case, Check, fewer_steps},
-    checks::outline::editor::Editor,
-    judgement::{Judgement, Stop, ensure, ensure_accepted},
+    check::fewer_steps,
+    checks::{outline::editor::Editor, prelude::*},
+    judgement::ensure_accepted,
     layout::DOCUMENT,
-    reply::Reply,
-    scene::Scene,
     settled,
 };
 

@@ -1,18 +1,17 @@
 //! Checks of one change, its undo and its redo, on all kinds of documents.
 
 use crate::{
-    check::{Bench, Case, Check},
-    checks::outline::{
-        editor::{Editor, Entry},
-        samples::{self, commit_document, sections},
+    checks::{
+        outline::{
+            editor::{Editor, Entry},
+            samples::{self, commit_document, sections},
+        },
+        prelude::*,
     },
     documents::Document,
-    judgement::{Judgement, Stop, ensure, ensure_accepted, fail},
+    judgement::ensure_accepted,
     layout::DOCUMENT,
-    ledger,
-    reply::Reply,
-    scene::Scene,
-    settled,
+    ledger, settled,
 };
 
 pub(super) const UNDO: Check = Check {

@@ -1,16 +1,7 @@
 //! Checks of lines that are not valid requests.
 
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
-
 use super::calls::{library, lines_only, short};
-use crate::{
-    Bytes,
-    check::{Bench, Case, Check, one_by_one},
-    client::prepare,
-    judgement::{Judgement, Stop, ensure, fail},
-    talk::Talk,
-};
+use crate::{Bytes, check::one_by_one, checks::prelude::*, client::prepare, talk::Talk};
 
 pub(super) const CHECK: Check = Check {
     id: "wire/bad-lines",

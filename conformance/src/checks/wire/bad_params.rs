@@ -1,14 +1,7 @@
 //! Checks of malformed calls.
 
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
-
 use super::calls::{ensure_refused, id, library, short};
-use crate::{
-    check::{Bench, Case, Check, one_by_one},
-    judgement::{Judgement, Stop, ensure, not_applicable},
-    talk::Talk,
-};
+use crate::{check::one_by_one, checks::prelude::*, talk::Talk};
 
 pub(super) const CHECK: Check = Check {
     id: "wire/bad-params",

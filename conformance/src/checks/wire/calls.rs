@@ -1,15 +1,12 @@
 //! Libraries, calls and answers, for all checks of messages.
 
-use serde_json::{Value, json};
 use tabellion_runtime::{ToolSpec, spec::EffectKind};
 
 use crate::{
-    check::Bench,
+    checks::prelude::*,
     contracts,
-    judgement::{Judgement, Stop, ensure, mapped_tools, not_applicable},
-    reply::Refusal,
-    request::{self, Call, With},
-    scene::Scene,
+    judgement::mapped_tools,
+    request::{self},
 };
 
 /// Documents of each case's library.

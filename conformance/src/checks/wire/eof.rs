@@ -1,19 +1,9 @@
 //! Checks of the end of standard input.
 
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 use tabellion_runtime::spec::EffectKind;
 
 use super::calls::{DOCUMENTS, lines_only};
-use crate::{
-    WireError,
-    check::{Bench, Case, Check},
-    judgement::{Judgement, Stop, ensure, fail, not_applicable},
-    ledger,
-    reply::Refusal,
-    request::With,
-    talk::Talk,
-};
+use crate::{WireError, checks::prelude::*, ledger, talk::Talk};
 
 pub(super) const EXIT: Check = Check {
     id: "wire/exit-on-eof",

@@ -1,16 +1,7 @@
 //! Checks of the negotiation of a protocol revision.
 
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
-
 use super::calls::{library, short};
-use crate::{
-    check::{Bench, Case, Check},
-    era::Era,
-    judgement::{Judgement, Stop, ensure, fail, not_applicable},
-    official,
-    talk::Talk,
-};
+use crate::{checks::prelude::*, era::Era, official, talk::Talk};
 
 pub(super) const CHECK: Check = Check {
     id: "wire/handshake",

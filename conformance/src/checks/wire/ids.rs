@@ -2,14 +2,10 @@
 
 use std::collections::HashMap;
 
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
-
 use super::calls::{library, read_call, short};
 use crate::{
-    check::{Bench, Case, Check},
+    checks::prelude::*,
     era::Era,
-    judgement::{Judgement, Stop, ensure, fail},
     talk::{Talk, is_answer},
 };
 

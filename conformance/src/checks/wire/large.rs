@@ -1,16 +1,9 @@
 //! Checks of very large arguments.
 
-use serde_json::json;
 use tabellion_runtime::spec::EffectKind;
 
 use super::calls::DOCUMENTS;
-use crate::{
-    check::{Bench, Case, Check},
-    judgement::{Judgement, ensure, not_applicable},
-    reply::Refusal,
-    request::With,
-    talk::Talk,
-};
+use crate::{checks::prelude::*, talk::Talk};
 
 pub(super) const CHECK: Check = Check {
     id: "wire/large-argument",

@@ -1,11 +1,8 @@
 //! Checks of notifications before the first request.
 
-use serde_json::json;
-
 use super::calls::library;
 use crate::{
-    check::{Bench, Case, Check},
-    judgement::{Judgement, fail},
+    checks::prelude::*,
     talk::{Talk, is_answer},
 };
 

@@ -1,14 +1,11 @@
 //! Checks every message against MCP's official schema.
 
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
-
 use super::calls::{id, library, valid_calls};
 use crate::{
-    check::{Bench, Case, Check, one_by_one},
+    check::one_by_one,
+    checks::prelude::*,
     era::Era,
     generate::Inputs,
-    judgement::{Judgement, Stop, ensure, not_applicable},
     official,
     talk::{Talk, is_answer},
 };

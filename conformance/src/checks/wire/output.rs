@@ -1,17 +1,9 @@
 //! Checks structured results against the output schemas of the server and the contract.
 
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 use tabellion_runtime::schema::compile_any;
 
 use super::calls::{id, library, native_only, short, valid_calls};
-use crate::{
-    check::{Bench, Case, Check, one_by_one},
-    generate::Inputs,
-    judgement::{Judgement, Stop, ensure, fail},
-    reply,
-    talk::Talk,
-};
+use crate::{check::one_by_one, checks::prelude::*, generate::Inputs, reply, talk::Talk};
 
 pub(super) const CHECK: Check = Check {
     id: "wire/output-schema",

@@ -1,13 +1,10 @@
 //! Checks that standard output carries only messages.
 
-use serde_json::{Value, json};
-
 use super::calls::{id, library, lines_only, short, valid_calls};
 use crate::{
     WireError,
-    check::{Bench, Case, Check},
+    checks::prelude::*,
     generate::Inputs,
-    judgement::{Judgement, ensure, fail},
     talk::{Talk, is_answer},
 };
 

@@ -1,15 +1,9 @@
 //! Checks the list of tools against the contract.
 
-use serde_json::{Value, json};
 use tabellion_runtime::ToolSpec;
 
 use super::calls::{id, library, read_call, short};
-use crate::{
-    check::{Bench, Case, Check},
-    judgement::{Judgement, Stop, ensure, fail, not_applicable},
-    named,
-    talk::Talk,
-};
+use crate::{checks::prelude::*, named, talk::Talk};
 
 pub(super) const CHECK: Check = Check {
     id: "wire/tools-list",

@@ -1,14 +1,7 @@
 //! Checks of unknown methods.
 
-use serde::{Deserialize, Serialize};
-use serde_json::json;
-
 use super::calls::{library, short};
-use crate::{
-    check::{Bench, Case, Check},
-    judgement::{Judgement, Stop, ensure, fail},
-    talk::Talk,
-};
+use crate::{checks::prelude::*, talk::Talk};
 
 pub(super) const CHECK: Check = Check {
     id: "wire/unknown-method",

@@ -2,8 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::json;
-
 use super::{
     branched::{Branched, MAIN, TOPIC},
     hit::hits,
@@ -14,10 +12,7 @@ use super::{
     tree::COMMON,
     vcs::repository,
 };
-use tabellion_conformance::{
-    check::{Bench, Case, Check},
-    judgement::{Judgement, ensure},
-};
+use tabellion_conformance::checks::prelude::*;
 
 pub(super) const CHECK: Check = Check {
     id: "search/branch",

@@ -6,18 +6,12 @@ use std::{
     path::Path,
 };
 
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
-
 use super::{
     repository::{Files, Repository},
     server::{STATUS, Server},
     tree::{self, Source, Tree, word},
 };
-use tabellion_conformance::{
-    judgement::{Judgement, Stop, ensure, fail},
-    ledger::git,
-};
+use tabellion_conformance::{checks::prelude::*, ledger::git};
 
 /// The branches.
 pub(super) const MAIN: &str = "main";

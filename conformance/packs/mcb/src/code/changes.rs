@@ -2,17 +2,11 @@
 
 use std::{collections::BTreeSet, fs};
 
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
-
 use super::{
     server::{SHOP, Server},
     tree::{self, FOLDERS, KINDS, Source, Tree, word},
 };
-use tabellion_conformance::{
-    check::{Bench, Case, Check},
-    judgement::{Judgement, Stop, ensure},
-};
+use tabellion_conformance::checks::prelude::*;
 
 pub(super) const INCREMENTAL: Check = Check {
     id: "index/incremental",

@@ -2,20 +2,13 @@
 
 use std::{collections::BTreeSet, path::Path};
 
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
-
 use super::{
     branched::{Branched, MAIN, RepositoryState, TOPIC, files},
     repository::{REPO, commit},
     server::{GIT_INDEX, SHOP, Server, write},
     tree::{self, Source, Tree},
 };
-use tabellion_conformance::{
-    check::{Bench, Case, Check},
-    judgement::{Judgement, Stop, ensure, fail},
-    ledger::git,
-};
+use tabellion_conformance::{checks::prelude::*, ledger::git};
 
 pub(super) const INDEXED: Check = Check {
     id: "index/git",

@@ -2,9 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::Value;
-
-use tabellion_conformance::judgement::{Judgement, ensure, fail};
+use tabellion_conformance::checks::prelude::*;
 
 /// A hit of a search.
 #[derive(Debug, Clone, PartialEq)]

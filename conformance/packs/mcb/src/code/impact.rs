@@ -1,16 +1,11 @@
 //! The impact of a branch: numbers, compared with the git program, changed symbols, and their callers.
 
-use serde_json::{Value, json};
-
 use super::{
     repository::{Changed, Files, REPO, Repository, of_git, repositories},
     server::Server,
     vcs::repository,
 };
-use tabellion_conformance::{
-    check::{Bench, Case, Check},
-    judgement::{Judgement, ensure, fail},
-};
+use tabellion_conformance::checks::prelude::*;
 
 pub(super) const IMPACT: &[&str] = &["analyze_impact"];
 

@@ -2,18 +2,12 @@
 
 use std::{collections::BTreeSet, thread, time::Duration};
 
-use serde::{Deserialize, Serialize};
-use serde_json::json;
-
 use super::{
     hit::Hit,
     server::{CLEAR, CODE, SHOP, STATUS as STATUS_OF, Server},
     tree::{self, COMMON, Tree},
 };
-use tabellion_conformance::{
-    check::{Bench, Case, Check},
-    judgement::{Judgement, Stop, ensure},
-};
+use tabellion_conformance::checks::prelude::*;
 
 pub(super) const STATUS: Check = Check {
     id: "index/status",

@@ -2,9 +2,6 @@
 
 use std::{collections::BTreeSet, fs, path::Path};
 
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
-
 use super::{
     branched::{Branched, MAIN, TOPIC},
     repository::REPO,
@@ -12,11 +9,7 @@ use super::{
     tree::{Tree, word},
     vcs::repository,
 };
-use tabellion_conformance::{
-    check::{Bench, Case, Check},
-    judgement::{Judgement, Stop, ensure},
-    ledger::git,
-};
+use tabellion_conformance::{checks::prelude::*, ledger::git};
 
 pub(super) const INDEX_REPOSITORY: &[&str] = &["index_repository"];
 

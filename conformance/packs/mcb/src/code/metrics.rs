@@ -1,12 +1,7 @@
 //! Metrics of functions that were counted by hand.
 
-use serde_json::json;
-
 use super::server::{SHOP, Server};
-use tabellion_conformance::{
-    check::{Bench, Case, Check},
-    judgement::{Judgement, ensure, fail},
-};
+use tabellion_conformance::checks::prelude::*;
 
 pub(super) const ANALYZE: &[&str] = &["analyze"];
 

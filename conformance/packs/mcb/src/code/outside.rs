@@ -2,9 +2,6 @@
 
 use std::{fs, os::unix::fs::symlink};
 
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
-
 use super::{
     impact::IMPACT,
     index_repository::INDEX_REPOSITORY,
@@ -14,11 +11,7 @@ use super::{
     validate::RUN,
     vcs::{COMPARE, SEARCH},
 };
-use tabellion_conformance::{
-    check::{Bench, Case, Check},
-    judgement::{Judgement, Stop, ensure},
-    ledger::git,
-};
+use tabellion_conformance::{checks::prelude::*, ledger::git};
 
 pub(super) const CHECK: Check = Check {
     id: "index/outside",

@@ -2,13 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::{Value, json};
-
 use super::{
     hit::{Hit, hits},
     server::{ALL, CODE, Server},
 };
-use tabellion_conformance::judgement::{Judgement, ensure};
+use tabellion_conformance::checks::prelude::*;
 
 /// A search with filters, and the condition on its hits.
 pub(super) struct Question {

@@ -7,15 +7,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
-
 use super::server::{Server, write};
-use tabellion_conformance::{
-    check::{Bench, Case, Check},
-    judgement::{Judgement, Stop, ensure, fail},
-    ledger::git,
-};
+use tabellion_conformance::{checks::prelude::*, ledger::git};
 
 pub(super) const LIST: &[&str] = &["list_repositories"];
 

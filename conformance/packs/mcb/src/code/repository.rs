@@ -2,14 +2,8 @@
 
 use std::{collections::BTreeMap, fs, path::Path};
 
-use serde::{Deserialize, Serialize};
-
 use super::server::write;
-use tabellion_conformance::{
-    check::{Bench, Case},
-    judgement::Stop,
-    ledger::git,
-};
+use tabellion_conformance::{checks::prelude::*, ledger::git};
 
 /// The folder of the repository in the workspace.
 pub(super) const REPO: &str = "repo";

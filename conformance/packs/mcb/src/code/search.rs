@@ -2,18 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::json;
-
 use super::{
     hit::{Hit, hits},
     question::Question,
     server::{ALL, CODE, SHOP, Server},
     tree::{self, COMMON, Source, Tree, word},
 };
-use tabellion_conformance::{
-    check::{Bench, Case, Check},
-    judgement::{Judgement, Stop, ensure},
-};
+use tabellion_conformance::checks::prelude::*;
 
 pub(super) const FILTERS: Check = Check {
     id: "search/filters",

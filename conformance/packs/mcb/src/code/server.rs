@@ -8,20 +8,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-use serde_json::{Map, Value, json};
+use serde_json::Map;
 
 use super::{
     hit::{Hit, hits},
     tree::{Tree, word},
 };
 use crate::memory::{request, said};
-use tabellion_conformance::{
-    check::Bench,
-    client::Client,
-    judgement::{Judgement, Stop, accepted, ensure, fail, not_applicable},
-    reply::Reply,
-    scene::Scene,
-};
+use tabellion_conformance::{checks::prelude::*, judgement::accepted};
 
 pub(super) const START: &[&str] = &["start"];
 pub(super) const GIT_INDEX: &[&str] = &["git_index"];

@@ -2,14 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::{Value, json};
-
 use super::server::{SHOP, Server};
-use tabellion_conformance::{
-    check::{Bench, Check},
-    judgement::{Judgement, ensure, fail},
-    reply::Reply,
-};
+use tabellion_conformance::checks::prelude::*;
 
 pub(super) const RUN: &[&str] = &["run"];
 pub(super) const LIST: &[&str] = &["list_rules"];

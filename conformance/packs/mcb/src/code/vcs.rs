@@ -2,16 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::{Value, json};
-
 use super::{
     repository::{Changed, Files, REPO, Repository, of_git, repositories},
     server::{Server, write},
 };
-use tabellion_conformance::{
-    check::{Bench, Check},
-    judgement::{Judgement, ensure},
-};
+use tabellion_conformance::checks::prelude::*;
 
 pub(super) const COMPARE: &[&str] = &["compare_branches"];
 pub(super) const SEARCH: &[&str] = &["search_branch"];

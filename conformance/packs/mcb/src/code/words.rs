@@ -1,15 +1,7 @@
 //! Any text is a query, and exact names and quoted texts come first.
 
-use serde::{Deserialize, Serialize};
-use serde_json::json;
-
 use super::server::{CODE, SHOP, Server};
-use tabellion_conformance::{
-    check::{Bench, Case, Check, fewer_steps},
-    judgement::{Judgement, ensure, fail},
-    reply::Reply,
-    texts::TEXTS,
-};
+use tabellion_conformance::{check::fewer_steps, checks::prelude::*, texts::TEXTS};
 
 pub(super) const ANY_TEXT: Check = Check {
     id: "search/any-text",

@@ -2,18 +2,11 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::Map;
 use tabellion_runtime::{ContractSpec, ToolSpec, pointer, spec::ProvenanceType};
 
 use super::note::Resource;
-use tabellion_conformance::{
-    check::Bench,
-    client::Client,
-    judgement::{Stop, not_applicable},
-    reply::Reply,
-    scene::Scene,
-};
+use tabellion_conformance::checks::prelude::*;
 
 /// The operations of a contract with a memory, by the values of their selectors.
 pub(super) const OPERATIONS: &[&[&str]] = &[

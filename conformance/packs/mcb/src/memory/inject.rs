@@ -1,17 +1,11 @@
 //! Contexts: whole entries within a budget.
 
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
-
 use super::{
     note::{Filters, Note, Resource},
     program::{Mix, Step},
     shelf::{self, Shelf},
 };
-use tabellion_conformance::{
-    check::{Bench, Case, Check},
-    judgement::{Judgement, ensure},
-};
+use tabellion_conformance::checks::prelude::*;
 
 pub(super) const CHECK: Check = Check {
     id: "memory/inject",

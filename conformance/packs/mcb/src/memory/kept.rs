@@ -1,6 +1,6 @@
 //! Storing and reading: notes are kept verbatim; repeated ones are counted, except runs.
 
-use serde_json::{Map, Value, json};
+use serde_json::Map;
 
 use super::{
     ask::{Caller, Memory, READER},
@@ -8,11 +8,7 @@ use super::{
     program::{Mix, Step},
     shelf::{self, Shelf},
 };
-use tabellion_conformance::{
-    check::{Bench, Case, Check, fewer_steps},
-    judgement::{Judgement, ensure, fail},
-    reply::Reply,
-};
+use tabellion_conformance::{check::fewer_steps, checks::prelude::*};
 
 pub(super) const KEPT: Check = Check {
     id: "memory/kept",

@@ -1,18 +1,12 @@
 //! Lists and their readers: filters apply before a list is cut, and the caller's provenance is not a filter.
 
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
-
 use super::{
     ask::{CONTEXT, Caller, MEMORY, Memory},
     note::{Filters, Note, Resource},
     program::{Mix, Step},
     shelf,
 };
-use tabellion_conformance::{
-    check::{Bench, Case, Check},
-    judgement::{Judgement, ensure, fail},
-};
+use tabellion_conformance::checks::prelude::*;
 
 pub(super) const LISTED: Check = Check {
     id: "memory/listed",

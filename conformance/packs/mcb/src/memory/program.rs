@@ -1,13 +1,12 @@
 //! Random programs that store notes, as data.
 
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::Map;
 
 use super::{
     ask::Caller,
     note::{PROJECTS, REPOS, Resource, SESSIONS, TAGS, TYPES},
 };
-use tabellion_conformance::check::{Bench, Case};
+use tabellion_conformance::checks::prelude::*;
 
 /// Maximum number of characters of a name.
 const MAX_NAME_CHARS: usize = 150;

@@ -1,7 +1,6 @@
 //! Searching: filters apply before the cut, and scores measure how well an entry matches.
 
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::Map;
 
 use super::{
     ask::{CONTEXT, MEMORY, Memory, READER},
@@ -9,10 +8,7 @@ use super::{
     program::{Mix, Step},
     shelf::{self, Shelf},
 };
-use tabellion_conformance::{
-    check::{Bench, Case, Check},
-    judgement::{Judgement, ensure},
-};
+use tabellion_conformance::checks::prelude::*;
 
 pub(super) const FILTERS: Check = Check {
     id: "memory/filters",

@@ -3,7 +3,7 @@
 use std::{thread, time::Duration};
 
 use data_encoding::HEXLOWER;
-use serde_json::{Map, Value, json};
+use serde_json::Map;
 use sha2::{Digest, Sha256};
 
 use super::{
@@ -11,10 +11,7 @@ use super::{
     note::{Filters, Note, Resource},
     program::{Step, Store},
 };
-use tabellion_conformance::{
-    check::Bench,
-    judgement::{Judgement, Stop, ensure, fail},
-};
+use tabellion_conformance::checks::prelude::*;
 
 /// Tolerance of clocks, in seconds.
 const CLOCK_TOLERANCE: i64 = 2;

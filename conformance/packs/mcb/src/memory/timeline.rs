@@ -1,19 +1,12 @@
 //! Timelines: the exact notes before and after an anchor.
 
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
-
 use super::{
     ask::{Memory, READER},
     note::{Filters, Note, Resource},
     program::{Mix, Step},
     shelf::{self, Shelf},
 };
-use tabellion_conformance::{
-    check::{Bench, Case, Check},
-    judgement::{Judgement, ensure, fail},
-    reply::Reply,
-};
+use tabellion_conformance::checks::prelude::*;
 
 pub(super) const CHECK: Check = Check {
     id: "memory/timeline",

@@ -1,17 +1,10 @@
 //! Any text is a query, and stored notes are found by their words at once.
 
-use serde_json::{Value, json};
-
 use super::{
     ask::{CONTEXT, Caller, MEMORY, Memory, READER, said},
     note::Resource,
 };
-use tabellion_conformance::{
-    check::{Bench, Case, Check, fewer_steps},
-    judgement::{Judgement, Stop, ensure, fail},
-    reply::Reply,
-    texts::TEXTS,
-};
+use tabellion_conformance::{check::fewer_steps, checks::prelude::*, texts::TEXTS};
 
 pub(super) const ANY_TEXT: Check = Check {
     id: "memory/any-text",

@@ -1,19 +1,16 @@
 //! `audit/agrees-with-commits`: executions and commits name each other.
 
-use serde::{Deserialize, Serialize};
-use serde_json::json;
 use tabellion_runtime::spec::RestOperation;
 
 use super::kept::{self, UNKNOWN};
-use crate::{
-    check::{Bench, Case, Check},
-    checks::rest::{
+use crate::checks::{
+    prelude::*,
+    rest::{
         alike::Ids,
         faces::{Conditions, Face, Faces, endpoint},
         outcome::{Done, Outcome},
         program::{self, Memory, Program},
     },
-    judgement::{Judgement, Stop, ensure, fail, not_applicable},
 };
 
 /// Status of an execution that was answered with a result.

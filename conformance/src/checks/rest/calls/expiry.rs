@@ -2,17 +2,15 @@
 
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
 use tabellion_runtime::spec::{RestOperation, SessionsSpec};
 
 use super::{
     kept,
     sessions::{Usage, ensure_of_no_use, sessions, used},
 };
-use crate::{
-    check::{Bench, Case, Check},
-    checks::rest::faces::{Faces, endpoint},
-    judgement::{Judgement, Stop, ensure, not_applicable},
+use crate::checks::{
+    prelude::*,
+    rest::faces::{Faces, endpoint},
 };
 
 /// Time before and after the end of a session at which it is tried; longer than a case takes.

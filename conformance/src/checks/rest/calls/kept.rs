@@ -10,14 +10,13 @@ use tabellion_runtime::{
     spec::{RestOperation, RoleSpec},
 };
 
-use crate::{
-    check::Bench,
-    checks::rest::{
+use crate::checks::{
+    prelude::*,
+    rest::{
         faces::{Faces, endpoint, method},
         outcome::{Refused, RestAnswer},
         program,
     },
-    judgement::{Judgement, Stop, ensure, fail, not_applicable},
 };
 
 /// An id that no execution and no session has.

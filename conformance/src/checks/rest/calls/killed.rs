@@ -5,7 +5,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-use serde::{Deserialize, Serialize};
 use tabellion_runtime::{ToolSpec, spec::RestOperation};
 
 use super::{
@@ -13,12 +12,13 @@ use super::{
     kept,
 };
 use crate::{
-    check::{Bench, Case, Check},
-    checks::rest::{
-        faces::{Conditions, Faces, endpoint},
-        program::{self, Memory, Step},
+    checks::{
+        prelude::*,
+        rest::{
+            faces::{Conditions, Faces, endpoint},
+            program::{self, Memory, Step},
+        },
     },
-    judgement::{Judgement, Stop, ensure, fail, not_applicable},
     launch,
 };
 

@@ -10,13 +10,14 @@ use tabellion_runtime::{
 
 use super::kept::{self, TOO_MANY};
 use crate::{
-    check::{Bench, Case, Check},
-    checks::rest::{
-        faces::{Conditions, Faces, endpoint},
-        outcome::RestAnswer,
-        program::{self, Memory, Step},
+    checks::{
+        prelude::*,
+        rest::{
+            faces::{Conditions, Faces, endpoint},
+            outcome::RestAnswer,
+            program::{self, Memory, Step},
+        },
     },
-    judgement::{Judgement, Stop, ensure, fail, not_applicable, not_shown},
     launch,
     scene::View,
 };

@@ -1,6 +1,5 @@
 //! `sessions/most`: a caller has so many sessions, and uses no others.
 
-use serde::{Deserialize, Serialize};
 use tabellion_runtime::{
     ContractSpec,
     spec::{RestOperation, SessionsSpec},
@@ -8,14 +7,15 @@ use tabellion_runtime::{
 
 use super::kept::{self, UNKNOWN};
 use crate::{
-    check::{Bench, Case, Check},
-    checks::rest::{
-        faces::{Conditions, Face, Faces, endpoint},
-        outcome::{Outcome, RestAnswer},
-        program::{self, Memory},
+    checks::{
+        prelude::*,
+        rest::{
+            faces::{Conditions, Face, Faces, endpoint},
+            outcome::{Outcome, RestAnswer},
+            program::{self, Memory},
+        },
     },
     era::Era,
-    judgement::{Judgement, Stop, ensure, not_applicable},
     named,
 };
 

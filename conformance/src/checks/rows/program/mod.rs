@@ -22,11 +22,7 @@ mod step;
 
 pub(super) use self::step::{Call, Step};
 use super::basics::spec;
-use crate::{
-    check::{Bench, Case},
-    judgement::{Stop, nonempty},
-    rows::requests,
-};
+use crate::{checks::prelude::*, rows::requests};
 
 /// Number of steps of a program.
 const STEPS: usize = 25;

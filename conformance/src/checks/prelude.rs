@@ -1,0 +1,14 @@
+//! What nearly every check uses: cases as data, the library and its client, and judgements.
+
+pub use serde::{Deserialize, Serialize};
+pub use serde_json::{Value, json};
+
+pub use crate::{
+    Subject,
+    check::{Bench, Case, Check},
+    client::Client,
+    judgement::{Judgement, Stop, ensure, fail, nonempty, not_applicable, not_shown, refused},
+    reply::{Refusal, Reply},
+    request::{Call, With},
+    scene::Scene,
+};
