@@ -32,9 +32,6 @@ pub enum Base {
 const INSIDE: &str = "inside the library\n";
 
 /// Asks the server plainly, by absolute paths, for documents inside and outside of libraries in several folders.
-///
-/// # Errors
-/// If the server does not start, or the disk or git fails.
 pub fn find(subject: &Subject) -> Result<Base, Stop> {
     let is_promised = promises::of_confinement(subject.contract).is_some();
     let usual = tempfile::env::temp_dir();

@@ -188,9 +188,6 @@ pub struct Bench<'a> {
 
 impl<'a> Bench<'a> {
     /// Creates a library of `documents`.
-    ///
-    /// # Errors
-    /// If the disk or git fails.
     pub fn scene(&self, documents: &[(&str, impl AsRef<[u8]>)]) -> Result<Scene<'a>, Stop> {
         Scene::new(self.subject, &self.trace, documents)
     }

@@ -58,9 +58,6 @@ impl<'a> Client<'a> {
     }
 
     /// As [`open`](Self::open), for another person.
-    ///
-    /// # Errors
-    /// As [`open`](Self::open).
     pub fn open_for(
         person: Person,
         subject: &'a Subject,
@@ -102,18 +99,12 @@ impl<'a> Client<'a> {
     }
 
     /// Sends a request with the `_meta` that the era requires; returns the whole response message.
-    ///
-    /// # Errors
-    /// If no response arrives.
     pub fn request(&mut self, method: &str, mut params: Value) -> Result<Value, WireError> {
         prepare(self.subject.era, &mut params, &self.person.capabilities());
         self.ask(method, params)
     }
 
     /// As [`request`](Self::request), but does not wait for the response; returns the request's id.
-    ///
-    /// # Errors
-    /// If the server is gone.
     pub fn post_request(&mut self, method: &str, mut params: Value) -> Result<i64, WireError> {
         prepare(self.subject.era, &mut params, &self.person.capabilities());
         self.target.post(method, params)
@@ -136,9 +127,6 @@ impl<'a> Client<'a> {
     }
 
     /// Returns the next message of the server: a response to [`post`](Self::post).
-    ///
-    /// # Errors
-    /// If none arrives.
     pub fn receive(&mut self) -> Result<Value, WireError> {
         match self.early.pop_front() {
             Some(message) => Ok(message),
@@ -155,9 +143,6 @@ impl<'a> Client<'a> {
     }
 
     /// As [`call`](Self::call), with conditions in the request's `_meta`.
-    ///
-    /// # Errors
-    /// As [`call`](Self::call).
     pub fn call_with(
         &mut self,
         tool: &ToolSpec,
@@ -169,9 +154,6 @@ impl<'a> Client<'a> {
     }
 
     /// As [`call_with`](Self::call_with), but returns the whole response message as the server sent it.
-    ///
-    /// # Errors
-    /// As [`call`](Self::call).
     pub fn call_raw(
         &mut self,
         tool: &ToolSpec,
@@ -212,27 +194,18 @@ impl<'a> Client<'a> {
 
     /// Sends the call of a tool without waiting for the response, which [`receive`](Self::receive) returns; returns the
     /// request's id.
-    ///
-    /// # Errors
-    /// As [`call`](Self::call).
     pub fn post(&mut self, tool: &ToolSpec, arguments: &Value) -> Result<i64, Stop> {
         let params = self.params_after(tool, arguments, Map::new())?;
         Ok(self.target.post("tools/call", params)?)
     }
 
     /// Sends a [`Call`].
-    ///
-    /// # Errors
-    /// As [`call`](Self::call).
     pub fn make(&mut self, call: &Call) -> Result<Reply, Stop> {
         self.call(call.tool, &call.arguments)
     }
 
     /// As [`call_raw`](Self::call_raw), for one call of many. Returns `None` if the adapter cannot derive the call from
     /// the documents on disk.
-    ///
-    /// # Errors
-    /// If no response arrives.
     pub fn attempt(&mut self, tool: &ToolSpec, arguments: &Value) -> Result<Option<Value>, Stop> {
         match self.call_raw(tool, arguments, Map::new()) {
             Ok(message) => Ok(Some(message)),
@@ -242,18 +215,12 @@ impl<'a> Client<'a> {
     }
 
     /// Sends a [`Call`], as [`attempt`](Self::attempt) does.
-    ///
-    /// # Errors
-    /// As [`attempt`](Self::attempt).
     pub fn make_if_possible(&mut self, call: &Call) -> Result<Option<Reply>, Stop> {
         let message = self.attempt(call.tool, &call.arguments)?;
         Ok(message.map(|message| self.subject.adapter.reply(call.tool, &message)))
     }
 
     /// Closes the session and waits for the server's exit.
-    ///
-    /// # Errors
-    /// If the server does not exit.
     pub fn close(self) -> Result<(), WireError> {
         self.target.close().map(drop)
     }

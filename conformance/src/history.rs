@@ -84,9 +84,6 @@ pub fn versions(root: &Path) -> Result<HashSet<Vec<u8>>, Stop> {
 }
 
 /// Returns the contents of those of the objects that are blobs.
-///
-/// # Errors
-/// If git fails, or an object can't be read.
 pub fn blobs<'a>(root: &Path, ids: impl IntoIterator<Item = &'a str>) -> Result<Vec<Vec<u8>>, Stop> {
     let mut list = tempfile::tempfile()?;
     for id in ids {

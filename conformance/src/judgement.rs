@@ -191,9 +191,6 @@ pub fn refused(what: impl fmt::Display, refusal: &Refusal) -> Stop {
 }
 
 /// Fails if the server refused the valid call `what`.
-///
-/// # Errors
-/// The failure of [`refused`], if the server refused it.
 pub fn ensure_accepted(reply: &Reply, what: impl fmt::Display) -> Judgement {
     match reply {
         Reply::Done(_) => Ok(()),
@@ -203,9 +200,6 @@ pub fn ensure_accepted(reply: &Reply, what: impl fmt::Display) -> Judgement {
 
 impl Reply {
     /// Returns the success of the valid call `what`.
-    ///
-    /// # Errors
-    /// The failure of [`refused`], if the server refused it.
     pub fn must(self, what: impl fmt::Display) -> Result<Success, Stop> {
         match self {
             Self::Done(done) => Ok(done),

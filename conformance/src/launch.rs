@@ -319,9 +319,6 @@ impl Launch {
     }
 
     /// Starts a server over the library at `root` without sending a message. `change` can modify the command before it runs.
-    ///
-    /// # Errors
-    /// If the server does not start or answer.
     pub fn start(
         &self,
         root: &Path,

@@ -51,17 +51,11 @@ pub struct Ledger {
 
 impl Ledger {
     /// Reads the library at `root`.
-    ///
-    /// # Errors
-    /// If a file cannot be read or git fails.
     pub fn read(root: &Path) -> io::Result<Self> {
         Self::read_except(root, &Own::default())
     }
 
     /// Reads the library at `root` without the server's own state.
-    ///
-    /// # Errors
-    /// If a file cannot be read or git fails.
     pub fn read_except(root: &Path, own: &Own) -> io::Result<Self> {
         let (files, folders) = files_and_folders(root, own)?;
         Ok(Self {
@@ -189,17 +183,11 @@ pub fn bytes(path: &Path) -> Option<Vec<u8>> {
 }
 
 /// Returns every file below `root`, except in `.git`.
-///
-/// # Errors
-/// If a file or folder cannot be read.
 pub fn files(root: &Path) -> io::Result<Files> {
     Ok(files_and_folders(root, &Own::default())?.0)
 }
 
 /// Returns every file and every folder below `root`, except in `.git` and the server's own.
-///
-/// # Errors
-/// If a file or folder cannot be read.
 pub fn files_and_folders(root: &Path, own: &Own) -> io::Result<(Files, BTreeSet<PathBuf>)> {
     let (mut files, mut folders) = (Files::new(), BTreeSet::new());
     collect(root, root, own, &mut files, &mut folders)?;

@@ -59,9 +59,6 @@ pub struct Moment {
 
 impl Moment {
     /// Takes a snapshot of the current state.
-    ///
-    /// # Errors
-    /// If the disk or git fails.
     pub fn capture(scene: &Scene<'_>) -> Result<Self, Stop> {
         let view = scene.view()?;
         let root = scene.library();
@@ -76,9 +73,6 @@ impl Moment {
     }
 
     /// Fails unless `later` is equal.
-    ///
-    /// # Errors
-    /// The failure, which names the difference.
     pub fn same(&self, later: &Self) -> Judgement {
         self.same_around(later)?;
         self.view.same_rows(&later.view, "what should change nothing")?;

@@ -51,9 +51,6 @@ pub fn file_name(check: &CheckReport, number: usize) -> String {
 }
 
 /// Saves every failing case of a report in `folder`, and creates the folder if needed.
-///
-/// # Errors
-/// If the disk fails.
 pub fn save(report: &Report, folder: &Path) -> io::Result<()> {
     fs::create_dir_all(folder)?;
     for check in &report.checks {
@@ -113,9 +110,6 @@ impl SavedCase {
     }
 
     /// Runs the case again; returns the judgement and the trace.
-    ///
-    /// # Errors
-    /// As [`check`](Self::check).
     pub fn play(&self, subject: &Subject) -> Result<(Judgement, Trace), String> {
         let (check, era) = self.check()?;
         let subject = Subject { era, ..subject.clone() };

@@ -73,9 +73,6 @@ pub struct View {
 
 impl View {
     /// Fails unless `later` is equal; `what` names the event that should have changed nothing.
-    ///
-    /// # Errors
-    /// The failure, which names the difference.
     pub fn same(&self, later: &Self, what: &str) -> Judgement {
         if let Some(path) = later.library.changed_since(&self.library).first() {
             let bytes = |view: &Self| view.library.files.get(path).map(|(_, bytes)| bytes.clone());
@@ -122,9 +119,6 @@ impl View {
 
 impl<'a> Scene<'a> {
     /// Creates a library of `documents`, committed by a person.
-    ///
-    /// # Errors
-    /// If the disk or git fails.
     pub fn new(
         subject: &'a Subject,
         trace: &Trace,
@@ -134,9 +128,6 @@ impl<'a> Scene<'a> {
     }
 
     /// As [`new`](Self::new), but in memory if the machine has such a folder: for checks that do not test the disk.
-    ///
-    /// # Errors
-    /// As [`new`](Self::new).
     pub fn in_memory(
         subject: &'a Subject,
         trace: &Trace,
@@ -146,9 +137,6 @@ impl<'a> Scene<'a> {
     }
 
     /// Creates a folder for rows, in memory if the machine has such a folder. There is no library.
-    ///
-    /// # Errors
-    /// If the disk fails.
     pub fn of_rows(subject: &'a Subject, trace: &Trace) -> Result<Self, Stop> {
         let scene = Self::empty_in(&memory(), subject, trace, false)?;
         fs::create_dir_all(scene.library())?;
@@ -156,9 +144,6 @@ impl<'a> Scene<'a> {
     }
 
     /// As [`new`](Self::new), in a folder in `parent`.
-    ///
-    /// # Errors
-    /// As [`new`](Self::new).
     pub fn new_in(
         parent: &Path,
         subject: &'a Subject,
@@ -248,9 +233,6 @@ impl<'a> Scene<'a> {
     }
 
     /// Reads the rows and their log; `None` if the contract has no rows, or the server has not created its store yet.
-    ///
-    /// # Errors
-    /// If they can't be read.
     pub fn rows(&self) -> Result<Option<RowLedger>, Stop> {
         let Some(spec) = self.subject.contract.rows else {
             return Ok(None);
@@ -269,9 +251,6 @@ impl<'a> Scene<'a> {
     }
 
     /// Writes a file as a person.
-    ///
-    /// # Errors
-    /// If the disk fails.
     pub fn put(&self, path: &str, content: impl AsRef<[u8]>) -> Result<(), Stop> {
         let content = content.as_ref();
         let shown = String::from_utf8_lossy(content);
@@ -312,9 +291,6 @@ impl<'a> Scene<'a> {
     }
 
     /// Returns every file of the library, except in `.git` and the server's own state.
-    ///
-    /// # Errors
-    /// If a file or folder cannot be read.
     pub fn files(&self) -> io::Result<ledger::Files> {
         Ok(ledger::files_and_folders(&self.library(), &self.own)?.0)
     }
@@ -372,9 +348,6 @@ impl<'a> Scene<'a> {
     }
 
     /// Reads the current state, once it is [settled](Self::settle).
-    ///
-    /// # Errors
-    /// If the disk or git fails.
     pub fn view(&self) -> Result<View, Stop> {
         self.settle();
         let mut around = ledger::Files::new();
@@ -412,33 +385,21 @@ impl<'a> Scene<'a> {
     }
 
     /// Starts a server over this library, and opens a client of it.
-    ///
-    /// # Errors
-    /// If the server does not start or answer.
     pub fn start(&self) -> Result<Client<'a>, Stop> {
         self.start_at(&self.library())
     }
 
     /// As [`start`](Self::start), but with `person` behind the client.
-    ///
-    /// # Errors
-    /// As [`start`](Self::start).
     pub fn start_for(&self, person: Person) -> Result<Client<'a>, Stop> {
         Client::open_for(person, self.subject, self.connect()?, self.library())
     }
 
     /// As [`start`](Self::start), but over the library at `root`.
-    ///
-    /// # Errors
-    /// If the server does not start or answer.
     pub fn start_at(&self, root: &Path) -> Result<Client<'a>, Stop> {
         Client::open(self.subject, self.connect_at(root)?, root.to_owned())
     }
 
     /// As [`start`](Self::start), but `change` can modify the command first.
-    ///
-    /// # Errors
-    /// If the server does not start or answer, or is external.
     pub fn start_by(&self, change: impl FnOnce(&mut Command)) -> Result<Client<'a>, Stop> {
         Client::open(self.subject, self.connect_by(change)?, self.library())
     }
@@ -456,9 +417,6 @@ impl<'a> Scene<'a> {
     }
 
     /// Starts a server over this library without sending a message.
-    ///
-    /// # Errors
-    /// If the server does not start.
     pub fn connect(&self) -> Result<Target, Stop> {
         self.connect_at(&self.library())
     }
@@ -475,9 +433,6 @@ impl<'a> Scene<'a> {
     }
 
     /// As [`connect`](Self::connect), but in another era.
-    ///
-    /// # Errors
-    /// As [`connect`](Self::connect).
     pub fn connect_in(&self, era: Era) -> Result<Target, Stop> {
         self.connect_with(&self.library(), era, |_| ())
     }

@@ -44,9 +44,6 @@ impl Baseline {
     }
 
     /// Returns the commits made since, newest first.
-    ///
-    /// # Errors
-    /// If the disk or git fails.
     pub fn commits_since(&self, scene: &Scene<'_>) -> Result<Vec<String>, Stop> {
         Ok(view(scene)?.library.commits_since(&self.view.library))
     }
@@ -102,9 +99,6 @@ impl Baseline {
 const LATE_COMMIT: Duration = Duration::from_secs(2);
 
 /// Waits for a commit since `before`; returns true if one was made in time.
-///
-/// # Errors
-/// If the disk or git fails.
 pub fn wait_for_commit(scene: &Scene<'_>, before: &Ledger) -> Result<bool, Stop> {
     let since = Instant::now();
     while since.elapsed() < LATE_COMMIT {

@@ -27,9 +27,6 @@ pub struct Setup {
 
 impl Setup {
     /// Creates the folders and files in the library at `root`.
-    ///
-    /// # Errors
-    /// If the disk fails.
     pub fn put(&self, root: &Path) -> io::Result<()> {
         for folder in &self.folders {
             fs::create_dir_all(root.join(folder))?;

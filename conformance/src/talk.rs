@@ -28,9 +28,6 @@ pub struct Talk<'a> {
 
 impl<'a> Talk<'a> {
     /// Starts a server over the library of `scene` without sending a message.
-    ///
-    /// # Errors
-    /// If the server does not start.
     pub fn begin(subject: &'a Subject, scene: &Scene<'a>) -> Result<Self, Stop> {
         Ok(Self { subject, target: scene.connect()?, heard: Vec::new(), methods: HashMap::new(), settled: 0 })
     }
@@ -76,9 +73,6 @@ impl<'a> Talk<'a> {
 
     /// Sends `initialize` for `revision`, followed by `notifications/initialized` unless the server refuses; returns
     /// the whole response.
-    ///
-    /// # Errors
-    /// If no response arrives.
     pub fn initialize(&mut self, revision: &str) -> Result<Value, Stop> {
         let client = json!({ "name": env!("CARGO_PKG_NAME"), "version": env!("CARGO_PKG_VERSION") });
         let params = json!({ "protocolVersion": revision, "capabilities": {}, "clientInfo": client });
@@ -95,9 +89,6 @@ impl<'a> Talk<'a> {
     }
 
     /// Sends a line with any content.
-    ///
-    /// # Errors
-    /// If the server has closed its input.
     pub fn say(&mut self, line: impl AsRef<[u8]>) -> Result<(), Stop> {
         Ok(self.target.send(line)?)
     }
@@ -121,27 +112,18 @@ impl<'a> Talk<'a> {
     }
 
     /// Sends a request.
-    ///
-    /// # Errors
-    /// If the server has closed its input.
     pub fn post(&mut self, id: &Value, method: &str, params: Value) -> Result<(), Stop> {
         let line = self.request(id, method, params);
         self.say(line)
     }
 
     /// Sends a request and waits for the whole response.
-    ///
-    /// # Errors
-    /// If no response arrives.
     pub fn ask(&mut self, id: &Value, method: &str, params: Value) -> Result<Value, Stop> {
         self.post(id, method, params)?;
         self.answer(id)
     }
 
     /// Waits for the response to the request with this id.
-    ///
-    /// # Errors
-    /// If no response arrives.
     pub fn answer(&mut self, id: &Value) -> Result<Value, Stop> {
         loop {
             let message = self.hear()?;
@@ -152,9 +134,6 @@ impl<'a> Talk<'a> {
     }
 
     /// Returns the next message. Answers a request of the server, so that the server does not wait.
-    ///
-    /// # Errors
-    /// If no response arrives.
     pub fn hear(&mut self) -> Result<Value, Stop> {
         let message = self.target.receive()?;
         self.heard.push(message.clone());

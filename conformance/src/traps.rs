@@ -75,9 +75,6 @@ pub struct Program {
 
 impl Program {
     /// Writes the program next to the scene's library.
-    ///
-    /// # Errors
-    /// If the disk fails.
     pub fn new(scene: &Scene<'_>) -> Result<Self, Stop> {
         let dir = scene.library().with_file_name("programs");
         fs::create_dir_all(&dir)?;
@@ -117,9 +114,6 @@ fn executable(path: &Path) -> std::io::Result<()> {
 
 impl Config {
     /// Creates the files in and next to the library, which have no effect before [`arm`](Self::arm).
-    ///
-    /// # Errors
-    /// If the disk or git fails.
     pub fn prepare(&self, scene: &Scene<'_>, program: &Program) -> Result<(), Stop> {
         for path in &self.programs {
             program.copy_to(&scene.path("../outside").join(path))?;
@@ -135,9 +129,6 @@ impl Config {
     }
 
     /// Writes the settings and hooks, so that git runs the program.
-    ///
-    /// # Errors
-    /// If the disk or git fails.
     pub fn arm(&self, scene: &Scene<'_>, program: &Program) -> Result<(), Stop> {
         for (name, value) in &self.set {
             scene.git(&["config", name, &self.filled(value, scene, program)])?;
@@ -150,9 +141,6 @@ impl Config {
     }
 
     /// Restores the configuration and removes the hooks, so that git no longer runs the program.
-    ///
-    /// # Errors
-    /// If the disk fails.
     pub fn disarm(&self, scene: &Scene<'_>, config: &[u8]) -> Result<(), Stop> {
         fs::write(scene.path(".git/config"), config)?;
         for hook in &self.hooks {

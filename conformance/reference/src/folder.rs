@@ -21,7 +21,6 @@ use super::{
     path,
 };
 
-/// The folder.
 #[derive(Debug)]
 pub(super) struct Folder {
     pub(super) path: PathBuf,
@@ -32,7 +31,6 @@ pub(super) struct Folder {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct DocumentSnapshot {
     pub(super) bytes: Vec<u8>,
-    /// Mode.
     pub(super) mode: u32,
     pub(super) modified: SystemTime,
 }
@@ -40,7 +38,6 @@ pub(super) struct DocumentSnapshot {
 /// Paths of files and folders, each sorted.
 pub(super) type Listing = (Vec<String>, Vec<String>);
 
-/// Result of an exchange.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum ExchangeResult {
     Done,

@@ -89,9 +89,6 @@ impl Acquitted {
     }
 
     /// Serves the library at `root` as this innocent, over standard input and output until the input ends.
-    ///
-    /// # Errors
-    /// If the library can't be opened, or a pipe breaks.
     pub fn serve(&self, root: &Path) -> io::Result<()> {
         become_one(self.innocent);
         let failed = |failure: Failure| io::Error::other(failure.message);

@@ -49,18 +49,12 @@ use failure::failed;
 pub use subject::{in_database, over_http};
 
 /// Shares the library at `root` through the bare repository at `address`, for the reference.
-///
-/// # Errors
-/// If the library cannot be opened or written.
 pub fn share(root: &Path, address: &str) -> Result<(), Box<dyn Error>> {
     Ok(remote::Remote::set(&git::Git::open(root)?, address)?)
 }
 
 /// Serves the library at `root` with the reference: over standard input and output until the input ends, or over HTTP
 /// at this address.
-///
-/// # Errors
-/// If the library cannot be opened, a pipe breaks, or the address is in use.
 pub fn serve(root: &Path, http: Option<SocketAddr>) -> Result<(), Box<dyn Error>> {
     let library = library::Library::open(root)?;
     if let Some(address) = http {

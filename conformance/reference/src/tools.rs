@@ -156,7 +156,6 @@ fn answer(
     }
 }
 
-/// Returns the tool with this name.
 pub(super) fn find(name: &str) -> Option<&'static ToolSpec> {
     CONTRACT.tool(name)
 }

@@ -35,9 +35,6 @@ pub fn ask(client: &mut Client<'_>) -> Result<Offer, String> {
 }
 
 /// Returns the required tools that the server lacks: of the contract's, or of those that the adapter names.
-///
-/// # Errors
-/// If the server does not start or answer.
 pub fn lacking(subject: &Subject) -> Result<MissingTools, Stop> {
     let trace = Trace::default();
     let scene = Scene::new(subject, &trace, &[("README.md", "# Library\n")])?;

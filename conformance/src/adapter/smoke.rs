@@ -72,9 +72,6 @@ impl SmokeCall {
 }
 
 /// Calls every tool and effect of the contract once, each on a document of its own.
-///
-/// # Errors
-/// If the server does not start, or the disk or git fails.
 pub fn smoke(subject: &Subject) -> Result<Vec<SmokeResult>, Stop> {
     let tries = tries(subject);
     let documents = tries.iter().filter(|it| !it.is_new);

@@ -43,9 +43,6 @@ impl Hole {
 
 impl Template {
     /// Parses a string as a template. `{{` and `}}` stand for braces; `taken` are the names of further holes.
-    ///
-    /// # Errors
-    /// A description of the first error.
     pub(super) fn of_text(text: &str, taken: &[String]) -> Result<Self, String> {
         let (mut parts, mut plain) = (Vec::new(), String::new());
         let mut rest = text;
@@ -78,7 +75,6 @@ impl Template {
         Ok(Self::Text(parts))
     }
 
-    /// Returns the holes.
     pub(super) fn holes(&self) -> Vec<&Hole> {
         match self {
             Self::Value(_) => Vec::new(),

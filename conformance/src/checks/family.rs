@@ -22,7 +22,6 @@ pub struct Family {
 /// A feature that only some servers have, as they are run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Need {
-    /// HTTP.
     Http,
     /// A remote, by the operator's command.
     Remote,

@@ -47,7 +47,6 @@ pub(super) fn tools(bench: &Bench<'_>, scene: &Scene<'_>) -> Result<Vec<OfferedT
     Ok(with_paths.collect())
 }
 
-/// Returns the paths in an argument.
 fn paths(name: &str, schema: &Value) -> Vec<PathArgument> {
     let path = |is_list, member: Option<&String>| PathArgument {
         name: name.to_owned(),
@@ -75,7 +74,6 @@ fn is_path(name: &str, schema: &Value) -> bool {
 }
 
 impl OfferedTool {
-    /// Returns the arguments that are lists.
     pub(super) fn lists(&self) -> impl Iterator<Item = &PathArgument> {
         self.paths.iter().filter(|path| path.is_list)
     }

@@ -30,9 +30,6 @@ pub struct Source {
 
 impl Source {
     /// Returns the rows and the log of the data folder; `None` if the server has none yet.
-    ///
-    /// # Errors
-    /// If they can't be read.
     pub fn read(&self, data: &Path, spec: &RowsSpec) -> Result<Option<RowLedger>, String> {
         let read = if let Some(server) = &self.database {
             database::read(server, data, spec, &self.queries)?

@@ -54,9 +54,6 @@ pub struct Stepper(Arc<Shared>);
 
 impl Stepper {
     /// Starts `command` under trace, and counts its changes below `folders`.
-    ///
-    /// # Errors
-    /// [`StepperError`].
     #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
     pub fn start(
         command: Command,

@@ -82,9 +82,6 @@ enum Wire {
 impl Target {
     /// Starts `command` with pipes to its standard input and output; standard error stays as `command` has it. The
     /// process and all its children end with this target, or at the latest with the suite.
-    ///
-    /// # Errors
-    /// If the process cannot be started.
     pub fn start(command: &mut Command) -> Result<Self, WireError> {
         let mut process = Process::start(command.stdin(Stdio::piped()).stdout(Stdio::piped()))?;
         let (stdin, stdout) = process.pipes();
@@ -267,9 +264,6 @@ impl Target {
     }
 
     /// Sends a request without waiting for its response; returns its id.
-    ///
-    /// # Errors
-    /// If the pipe is broken.
     pub fn post(&mut self, method: &str, params: Value) -> Result<i64, WireError> {
         self.next_id += 1;
         let id = self.next_id;
@@ -278,18 +272,12 @@ impl Target {
     }
 
     /// Sends a request and waits for its response; returns the whole message. Drops other messages.
-    ///
-    /// # Errors
-    /// If no response arrives.
     pub fn request(&mut self, method: &str, params: Value) -> Result<Value, WireError> {
         let id = self.post(method, params)?;
         self.response(id)
     }
 
     /// Waits for the response to the request with this id; returns the whole message. Drops other messages.
-    ///
-    /// # Errors
-    /// If no response arrives.
     pub fn response(&mut self, id: i64) -> Result<Value, WireError> {
         loop {
             let message = self.receive()?;
@@ -300,17 +288,11 @@ impl Target {
     }
 
     /// Opens a session with `initialize`; returns the response.
-    ///
-    /// # Errors
-    /// If no response arrives.
     pub fn initialize(&mut self, revision: &str) -> Result<Value, WireError> {
         self.initialize_as(revision, &json!({}))
     }
 
     /// As [`initialize`](Self::initialize), as a client with these capabilities.
-    ///
-    /// # Errors
-    /// As [`initialize`](Self::initialize).
     pub fn initialize_as(&mut self, revision: &str, capabilities: &Value) -> Result<Value, WireError> {
         let client = json!({ "name": CLIENT_NAME, "version": env!("CARGO_PKG_VERSION") });
         let params =
@@ -321,9 +303,6 @@ impl Target {
     }
 
     /// Calls a tool with `meta` as the request's `_meta`; returns the whole response message.
-    ///
-    /// # Errors
-    /// If no response arrives.
     pub fn call(
         &mut self,
         tool: &str,
@@ -377,9 +356,6 @@ impl Target {
     }
 
     /// As [`send_http`](Self::send_http), to a path below that of the server's URL, such as `/tools`.
-    ///
-    /// # Errors
-    /// As [`send_http`](Self::send_http).
     pub fn send_http_below(&self, path: &str, request: &Request) -> Result<Response, WireError> {
         let Wire::Http(http) = &self.wire else {
             return Err(io::Error::other("the server does not speak HTTP").into());
@@ -522,9 +498,6 @@ fn not_up(url: &Url, why: String) -> WireError {
 }
 
 /// Returns the next line without its end; `None` at the end of the output.
-///
-/// # Errors
-/// If the pipe breaks, or the line is too long.
 pub(crate) fn next_line(from: &mut impl BufRead) -> io::Result<Option<Vec<u8>>> {
     let mut line = Vec::new();
     if io::Read::take(&mut *from, MAX_LINE_BYTES).read_until(b'\n', &mut line)? == 0 {

@@ -17,7 +17,6 @@ use tabellion_conformance::{
 };
 
 named! {
-    /// A decision.
     pub(super) enum Decision {
         /// The proposal becomes part of the library.
         Approve = "approve",

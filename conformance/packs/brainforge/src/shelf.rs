@@ -26,7 +26,6 @@ pub(super) const MAX_FOUND: u64 = 100;
 pub(super) enum By {
     /// A person who may write, and whose notes need no approval.
     Person,
-    /// An agent.
     Agent,
 }
 
@@ -35,7 +34,6 @@ pub(super) enum By {
 pub(super) struct Refused {
     /// The details of the error.
     pub(super) details: Map<String, Value>,
-    /// The message.
     pub(super) message: String,
 }
 
@@ -96,9 +94,6 @@ impl<'b, 'a> Shelf<'b, 'a> {
     }
 
     /// Returns a client with a server of its own.
-    ///
-    /// # Errors
-    /// If the server does not start, or the suite can't be such a caller.
     pub(super) fn another(&self, by: By) -> Result<Client<'a>, Stop> {
         let auth = self.bench.subject.contract.auth;
         let role = auth.map(|auth| role(auth, self.bench, by)).transpose()?;

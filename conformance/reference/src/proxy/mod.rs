@@ -43,9 +43,6 @@ pub(crate) use {
 };
 
 /// Serves with the server that `command` starts until the input ends.
-///
-/// # Errors
-/// If the server does not start, or a pipe breaks.
 pub fn serve(command: &[String]) -> io::Result<()> {
     let (program, arguments) =
         command.split_first().ok_or_else(|| io::Error::other("name the correct server after `--`"))?;

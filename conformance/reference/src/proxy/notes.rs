@@ -164,9 +164,6 @@ pub(super) fn answer(mutant: Mutant, call: Call, proxy: &mut Proxy) -> io::Resul
 }
 
 /// Runs a command by which a person is shown a proposal or decides on it, as the mutant does.
-///
-/// # Errors
-/// If it can't be run, or it fails.
 pub fn decide(command: &[String]) -> io::Result<()> {
     let [_, _, decision, instance, ..] = command else {
         return Err(io::Error::other("name a decision and a proposal"));

@@ -316,7 +316,6 @@ fn file(folder: &Path) -> PathBuf {
     folder.join(format!("{}.db", CONTRACT.id))
 }
 
-/// Returns the org of a call.
 fn org(call: &Call) -> &str {
     let named = call.text("org_id");
     if named.is_empty() { "home" } else { named }

@@ -131,7 +131,6 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     ledger::fsck(&scene.library()).map_err(|error| fail(format!("the repository is damaged: {error}")))
 }
 
-/// Returns the line that a call appends.
 fn appended_line(call: &Call) -> String {
     match appended_value(call) {
         serde_json::Value::String(text) => text.trim_end().to_owned(),

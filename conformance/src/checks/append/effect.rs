@@ -27,7 +27,6 @@ impl AppendEffect {
         nonempty(all, "the server has no tool that appends")
     }
 
-    /// Returns the effect and its tool.
     pub(super) fn resolve(self, subject: &Subject) -> Result<(&'static ToolSpec, &'static Effect), Stop> {
         let found = effects(subject).get(self.0).copied();
         found.ok_or_else(missing_tool)

@@ -153,9 +153,6 @@ pub(super) fn document<'a>(files: &'a Files, path: &str) -> Option<&'a [u8]> {
 /// Makes a call that must succeed, judges its effect on its document, and returns the files after it.
 ///
 /// `before` contains the files before the call.
-///
-/// # Errors
-/// If the call is refused or has a wrong effect.
 pub(super) fn make_successfully(
     client: &mut Client<'_>,
     call: &Call,

@@ -61,7 +61,6 @@ fn base(bench: &Bench<'_>, client: &mut Client<'_>) -> Result<Value, Stop> {
     base.ok_or_else(|| not_applicable("the server does not return the base of its answers"))
 }
 
-/// Returns the call of this kind.
 fn request(bench: &Bench<'_>, kind: EffectKind, path: &str, content: &str) -> Result<Call, Stop> {
     let with = With { path, content, target: "" };
     let call = bench.subject.request(kind, with);

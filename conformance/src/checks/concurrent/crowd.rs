@@ -65,7 +65,6 @@ impl Crowd {
     }
 }
 
-/// Returns a case for each activity.
 pub(super) fn cases(servers: usize, edits: usize, what: &[Activity]) -> Result<Vec<Case>, Stop> {
     let is_one_server = false;
     let case = |&what: &Activity| Crowd { servers, edits, what, is_one_server }.case();

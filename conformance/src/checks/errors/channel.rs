@@ -69,7 +69,6 @@ fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     Ok(possible.map(|kind| Case::new(kind.name(), kind)).collect())
 }
 
-/// Returns the calls of a kind.
 fn calls(bench: &Bench<'_>, kind: Kind) -> Vec<Wrong> {
     let contract = bench.subject.contract;
     let meta = || said::full_meta(contract.provenance, 1);

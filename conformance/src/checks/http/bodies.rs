@@ -65,7 +65,6 @@ pub(super) const UNKNOWN_METHOD: Check = Check {
 };
 
 named! {
-    /// Kind of request.
     enum RequestKind {
         Tools = "the list of tools",
         Call = "a call",

@@ -43,7 +43,6 @@ pub(super) struct HttpAnswer {
 }
 
 impl HttpAnswer {
-    /// Reads a response.
     pub(super) fn read(mut response: Response) -> Result<Self, Stop> {
         let (title, status, media) = (response.title(), response.status, response.media_type());
         let (mut messages, mut text) = (Vec::new(), String::new());

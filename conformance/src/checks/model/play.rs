@@ -29,9 +29,6 @@ pub(super) enum Coverage {
 }
 
 /// Runs `program`.
-///
-/// # Errors
-/// The first step that fails, and its failure.
 pub(super) fn play<'a>(bench: &'a Bench<'a>, program: &'a Program, coverage: Coverage) -> Judgement {
     let documents = program.documents.iter();
     let documents: Vec<_> = documents.map(|(path, bytes)| (path.as_str(), bytes)).collect();
@@ -71,7 +68,6 @@ fn at_step(step: &str, mut stop: Stop) -> Stop {
     stop
 }
 
-/// Returns the request of an edit.
 fn request(bench: &Bench<'_>, edit: &Edit) -> Result<Call, Stop> {
     let call = bench.subject.request(edit.kind.effect(), edit.with());
     call.ok_or_else(|| not_applicable(format!("the server has no tool for {:?}", edit.kind)))

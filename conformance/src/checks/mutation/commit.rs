@@ -230,7 +230,6 @@ fn judge_returned_id(bench: &Bench<'_>, case: &Case) -> Judgement {
     })
 }
 
-/// Returns the commit id of a response.
 fn commit_id(tool: &ToolSpec, response: &Value) -> Option<String> {
     let id = response.pointer(tool.commit?)?.as_str()?;
     Some(id.to_owned())

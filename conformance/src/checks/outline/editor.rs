@@ -13,7 +13,6 @@ use crate::{checks::prelude::*, judgement::missing_tool, request::put};
 /// A client that edits sections.
 #[derive(Debug)]
 pub(in crate::checks) struct Editor<'a> {
-    /// The client.
     pub(in crate::checks) client: Client<'a>,
     subject: &'a Subject,
     names: MemberNames,

@@ -25,7 +25,6 @@ enum FieldLocation {
     Own(String),
     /// A key of `_meta`.
     Meta(String),
-    /// A header.
     Header(String),
 }
 

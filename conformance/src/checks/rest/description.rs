@@ -89,7 +89,6 @@ impl Description {
         target.unwrap_or(value)
     }
 
-    /// Returns the paths, each with its item.
     pub(super) fn paths(&self) -> impl Iterator<Item = (&str, &Value)> {
         let paths = self.0["paths"].as_object().into_iter().flatten();
         paths.map(|(path, item)| (path.as_str(), item))

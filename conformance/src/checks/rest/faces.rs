@@ -88,9 +88,6 @@ pub(super) const fn name(method: RestMethod) -> &'static str {
 
 impl<'b, 'a> Faces<'b, 'a> {
     /// Starts a server over these documents, with a caller of this role; without one, of a contract without roles.
-    ///
-    /// # Errors
-    /// If the server does not start, or the suite can't be such a caller.
     pub(super) fn open<'d>(
         bench: &'b Bench<'a>,
         role: Option<&str>,

@@ -22,7 +22,6 @@ const MAX_SHOWN: usize = 600;
 pub(super) struct RestAnswer {
     /// Status and reason, for people.
     title: String,
-    /// The status.
     pub(super) status: u16,
     /// Media type without parameters.
     pub(super) media: String,

@@ -29,11 +29,15 @@ pub(super) const CHECK: Check = Check {
 #[serde(rename_all = "kebab-case")]
 enum Attempt {
     /// The lists of tools.
-    Tools { role: Option<String> },
-    /// The calls of a program.
+    Tools {
+        role: Option<String>,
+    },
     Calls(Program),
     /// A call that is repeated over the other face: the last of a program.
-    Repeated { program: Program, first: Face },
+    Repeated {
+        program: Program,
+        first: Face,
+    },
 }
 
 fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {

@@ -28,7 +28,6 @@ pub(in crate::checks) fn spec(bench: &Bench<'_>) -> Result<&'static RowsSpec, St
     spec.ok_or_else(|| not_applicable("the contract has no rows"))
 }
 
-/// Returns the entity of that name.
 pub(in crate::checks) fn entity(bench: &Bench<'_>, name: &str) -> Result<&'static EntitySpec, Stop> {
     let entity = spec(bench)?.entity(name);
     entity.ok_or_else(|| not_applicable(format!("the contract has no entity `{name}`")))

@@ -87,7 +87,6 @@ fn follow(entity: &'static EntitySpec, field: &'static FieldSpec) -> BTreeSet<&'
     names
 }
 
-/// Returns the row with this key.
 fn found(entity: &'static EntitySpec, key: &Row, ledger: &RowLedger) -> Result<Row, Stop> {
     let is = |row: &&Row| key.iter().all(|(name, value)| row.get(name) == Some(value));
     let found = ledger.tables.rows(entity.name).find(is).cloned();

@@ -115,9 +115,6 @@ impl<'a> Store<'a> {
     }
 
     /// Stores a new text.
-    ///
-    /// # Errors
-    /// As "not shown", if it is refused.
     pub(super) fn must_store(&mut self, client: &mut Client<'_>) -> Result<String, Stop> {
         let tool = self.call.tool.clone();
         self.store(client)?.map_err(|refusal| refused(format!("a call of `{tool}`"), &refusal))

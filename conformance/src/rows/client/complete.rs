@@ -31,9 +31,6 @@ impl RowsClient<'_> {
     }
 
     /// As [`complete`](Self::complete), with values of all fields that can be given.
-    ///
-    /// # Errors
-    /// As [`complete`](Self::complete).
     pub fn full(&mut self, entity: &'static EntitySpec, given: Row) -> Result<Row, Stop> {
         self.complete_to(entity, given, Fields::All, 0)
     }

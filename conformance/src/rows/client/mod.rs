@@ -60,9 +60,6 @@ impl<'a> RowsClient<'a> {
     }
 
     /// Makes a call that reads, because a server may create or recover its store on the first call only.
-    ///
-    /// # Errors
-    /// If there is no answer.
     pub fn wake(&mut self) -> Result<(), Stop> {
         for entity in self.spec.entities {
             if let Ok(request) = self.request(entity, Action::List, Row::new(), Row::new()) {
@@ -182,17 +179,11 @@ impl<'a> RowsClient<'a> {
     }
 
     /// Sends a request.
-    ///
-    /// # Errors
-    /// If there is no answer.
     pub fn send(&mut self, request: &Request) -> Result<Reply, Stop> {
         self.send_with(request, &[])
     }
 
     /// As [`send`](Self::send), with conditions in the request's `_meta`.
-    ///
-    /// # Errors
-    /// As [`send`](Self::send).
     pub fn send_with(&mut self, request: &Request, meta: &[(&str, Value)]) -> Result<Reply, Stop> {
         let meta = meta.iter().map(|(name, value)| ((*name).to_owned(), value.clone()));
         let meta: Map<_, _> = request.meta(self.subject.contract).into_iter().chain(meta).collect();
@@ -200,9 +191,6 @@ impl<'a> RowsClient<'a> {
     }
 
     /// Sends a valid request.
-    ///
-    /// # Errors
-    /// If there is no answer, or the server refuses it.
     pub fn must(&mut self, request: &Request) -> Result<Success, Stop> {
         self.send(request)?.must(format!("the valid call `{}`", request.arguments))
     }
@@ -227,9 +215,6 @@ impl<'a> RowsClient<'a> {
     }
 
     /// Creates a row of the org with these fields and all others that it needs; returns it as the server answers.
-    ///
-    /// # Errors
-    /// If there is no answer, or the server refuses it.
     pub fn create(&mut self, entity: &'static EntitySpec, given: Row) -> Result<Row, Stop> {
         let data = self.complete(entity, given)?;
         self.create_of(entity, data)
@@ -252,9 +237,6 @@ impl<'a> RowsClient<'a> {
     }
 
     /// Closes the session, and waits for the server's exit.
-    ///
-    /// # Errors
-    /// If the server does not exit.
     pub fn close(self) -> Result<(), Stop> {
         Ok(self.client.close()?)
     }

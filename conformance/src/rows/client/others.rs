@@ -50,9 +50,6 @@ impl RowsClient<'_> {
     }
 
     /// Creates the second org, if checks need it, and returns the keys of all.
-    ///
-    /// # Errors
-    /// If there is no answer, or the server refuses it.
     pub fn orgs(&mut self) -> Result<Vec<String>, Stop> {
         let orgs = requests::orgs_of(self.subject.contract);
         if let Some(of) = self.spec.org.filter(|_| orgs.iter().any(|org| org == ORG_BESIDE)) {
@@ -66,9 +63,6 @@ impl RowsClient<'_> {
     }
 
     /// Makes rows that rows of `entities` can refer to and that no operation on rows creates, as far as the suite can.
-    ///
-    /// # Errors
-    /// If there is no answer.
     pub fn make_others(&mut self, entities: &[&str]) -> Result<(), Stop> {
         let contract = self.subject.contract;
         for entity in self.spec.entities {

@@ -50,7 +50,6 @@ impl Branched {
         Repository { base, main, topic }.make(root)
     }
 
-    /// Returns the tree of a branch.
     pub(super) fn tree(&self, branch: &str) -> Option<&Tree> {
         match branch {
             MAIN => Some(&self.main),

@@ -16,7 +16,6 @@ pub(super) struct Hit {
     pub(super) all: Value,
 }
 
-/// Returns the hits of an answer.
 pub(super) fn hits(answer: &Value) -> Vec<Hit> {
     let line = |value: &Value| value.as_u64().and_then(|line| usize::try_from(line).ok());
     let results = answer["results"].as_array().into_iter().flatten();

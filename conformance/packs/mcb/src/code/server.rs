@@ -144,7 +144,6 @@ impl<'b, 'a> Server<'b, 'a> {
         self.idle(&name)
     }
 
-    /// Returns the status of a collection.
     pub(super) fn status(&mut self, collection: &str) -> Result<Value, Stop> {
         let answer = self.must(STATUS, &json!({ "collection": collection }))?;
         let of = |entry: &&Value| entry["collection"] == collection;

@@ -99,7 +99,6 @@ pub(super) struct Filters {
 }
 
 impl Filters {
-    /// Returns true if a note passes.
     pub(super) fn passes(&self, note: &Note) -> bool {
         let is = |asked: &Option<String>, has: &str| asked.as_deref().is_none_or(|asked| asked == has);
         is(&self.project_id, &note.project)

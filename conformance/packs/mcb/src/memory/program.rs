@@ -48,7 +48,6 @@ impl Mix {
     pub(super) const ALL: Self =
         Self { resources: &Resource::ALL, repeats: false, pauses: 0, restarts: 0, steps: 24 };
 
-    /// Returns a program.
     pub(super) fn program(&self, dice: &mut fastrand::Rng) -> Vec<Step> {
         let store = |number| Step::Store(self.store(dice, number));
         let mut steps: Vec<_> = (0..self.steps).map(store).collect();

@@ -25,9 +25,6 @@ const ALL: i64 = 1_000;
 pub(super) struct Shelf(pub(super) Vec<Note>);
 
 /// Runs a program; returns the server and the model of its content.
-///
-/// # Errors
-/// The defect of an answer.
 pub(super) fn play<'b, 'a>(bench: &'b Bench<'a>, steps: &[Step]) -> Result<(Memory<'b, 'a>, Shelf), Stop> {
     let mut memory = Memory::start(bench)?;
     let mut shelf = Shelf::default();
@@ -56,9 +53,6 @@ impl Shelf {
     }
 
     /// Stores a note, and judges the answer.
-    ///
-    /// # Errors
-    /// The defect of the answer.
     pub(super) fn store(&mut self, memory: &mut Memory<'_, '_>, store: &Store) -> Judgement {
         let mut store = store.clone();
         let note = self.note(&store);
@@ -232,9 +226,6 @@ impl Shelf {
     }
 
     /// Learns times and numbers from lists of all, which must be in the order of arrival, newest first.
-    ///
-    /// # Errors
-    /// The defect of the lists.
     pub(super) fn learn(&mut self, memory: &mut Memory<'_, '_>) -> Judgement {
         for resource in Resource::ALL {
             let answer = memory.read("list", resource, &json!({ "limit": ALL }))?;
@@ -314,7 +305,6 @@ fn count(earlier: &mut Note, note: &Note) {
     }
 }
 
-/// Returns the texts of a list.
 pub(super) fn texts(list: Option<&Value>) -> Vec<String> {
     let items = list.and_then(Value::as_array).into_iter().flatten();
     items.filter_map(|item| item.as_str().map(str::to_owned)).collect()

@@ -127,7 +127,6 @@ impl<'b, 'a> Trial<'b, 'a> {
         Ok(())
     }
 
-    /// Makes the call in a session.
     fn call(&mut self, session: &str) -> Result<RestAnswer, Stop> {
         let within = Conditions { session: Some(session.to_owned()), ..Conditions::default() };
         self.step.send_with(&self.faces, &mut self.memory, within)

@@ -215,7 +215,6 @@ impl Aim<'_> {
         chosen.into_iter().map(begin::needed).collect()
     }
 
-    /// Returns the steps that create a row of the entity.
     fn rows_with(&self, entity: &'static EntitySpec) -> Vec<Step> {
         let mut steps = self.rows_before(entity);
         steps.push(begin::needed(entity));

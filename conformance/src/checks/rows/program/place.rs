@@ -17,7 +17,6 @@ pub(super) struct NamedRows<'m> {
 }
 
 impl NamedRows<'_> {
-    /// Returns one of the rows.
     pub(super) fn row(&self, entity: &'static EntitySpec, choice: &Choice) -> Option<&Row> {
         let all: Vec<_> = match choice {
             Choice::Elsewhere(_) => {

@@ -13,7 +13,6 @@ pub(super) const MISSING: &str = "no-such-row";
 pub(in crate::checks::rows) enum Step {
     /// The server is closed and started again.
     Restart,
-    /// A call.
     Call(Box<Call>),
 }
 
@@ -33,7 +32,6 @@ pub(in crate::checks::rows) struct Call {
     /// Label of the operation, if not the first one that does this.
     #[serde(default)]
     pub(super) label: Option<String>,
-    /// True if no org is named.
     #[serde(default)]
     pub(super) names_no_org: bool,
     /// Values next to the key or the data, required or not.
@@ -77,7 +75,6 @@ pub(super) enum Name {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Choice {
-    /// This value.
     Value(Value),
     /// The key of one of the rows that are there.
     Row(usize),
