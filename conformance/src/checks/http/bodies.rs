@@ -1,13 +1,7 @@
 //! Bodies of POST requests, and their responses.
 
-use super::exchange::{call, ensure_harmless, library, message, only_in, post, send};
-use crate::{
-    bytes::Bytes,
-    checks::prelude::*,
-    era::Era,
-    named,
-    talk::{Talk, is_answer},
-};
+use super::exchange::{Exchange, only_in};
+use crate::{bytes::Bytes, checks::prelude::*, era::Era, named, talk::is_answer};
 
 pub(super) const ANSWERS: Check = Check {
     id: "http/answers",
@@ -74,16 +68,15 @@ named! {
 }
 
 fn answers(bench: &Bench<'_>, case: &Case) -> Judgement {
-    let scene = library(bench)?;
-    let mut talk = Talk::open(bench.subject, &scene)?;
+    let mut exchange = Exchange::open(bench)?;
     let unknown = json!({ "name": "conformance-unknown", "arguments": {} });
     let message = match case.read()? {
-        RequestKind::Tools => message(&mut talk, "tools/list", json!({}))?,
-        RequestKind::Call => call(bench, &scene, &mut talk)?,
-        RequestKind::UnknownTool => message(&mut talk, "tools/call", unknown)?,
-        RequestKind::UnknownMethod => message(&mut talk, "conformance/unknown", json!({}))?,
+        RequestKind::Tools => exchange.message("tools/list", json!({}))?,
+        RequestKind::Call => exchange.call()?,
+        RequestKind::UnknownTool => exchange.message("tools/call", unknown)?,
+        RequestKind::UnknownMethod => exchange.message("conformance/unknown", json!({}))?,
     };
-    let response = send(&talk, &post(&talk, &message)?)?;
+    let response = exchange.say(&message)?;
     let is_json = response.media == "application/json" && matches!(&*response.messages, [Value::Object(_)]);
     ensure(is_json || response.media == "text/event-stream", || {
         format!("the request was answered with {}, with media type {:?}", response.describe(), response.media)
@@ -117,14 +110,13 @@ fn notification_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
 
 fn notification(bench: &Bench<'_>, case: &Case) -> Judgement {
     let note: Value = case.read()?;
-    let scene = library(bench)?;
-    let mut talk = Talk::open(bench.subject, &scene)?;
-    let response = send(&talk, &post(&talk, &note)?)?;
+    let mut exchange = Exchange::open(bench)?;
+    let response = exchange.say(&note)?;
     let is_accepted = response.status == 202 && response.text.is_empty() && response.messages.is_empty();
     ensure(is_accepted || response.status >= 400, || {
         format!("the notification was answered with {} instead of 202 and no body", response.describe())
     })?;
-    talk.settle(0)?;
+    exchange.talk.settle(0)?;
     Ok(())
 }
 
@@ -151,33 +143,30 @@ fn bad_bodies(_: &Bench<'_>) -> Result<Vec<Case>, Stop> {
 
 fn bad_body(bench: &Bench<'_>, case: &Case, strict: bool) -> Judgement {
     let Bytes(body) = case.read()?;
-    let scene = library(bench)?;
-    let mut talk = Talk::open(bench.subject, &scene)?;
-    let before = scene.view()?;
-    let mut list = message(&mut talk, "tools/list", json!({}))?;
+    let mut exchange = Exchange::open(bench)?;
+    let mut list = exchange.message("tools/list", json!({}))?;
     list["params"]["name"] = Value::Null;
-    let mut request = post(&talk, &list)?;
+    let mut request = exchange.post(&list)?;
     if body.is_empty() {
         request = request.with("Content-Length", "0");
     }
     request.body = body;
-    let response = send(&talk, &request)?;
+    let response = exchange.send(&request)?;
     ensure(response.answer().get("result").is_none(), || {
         format!("the body was answered with {}", response.describe())
     })?;
     ensure(!strict || (400..500).contains(&response.status), || {
         format!("the body was answered with {} instead of a status from 400 to 499", response.describe())
     })?;
-    ensure_harmless(&scene, &mut talk, &before)
+    exchange.ensure_harmless()
 }
 
 fn unknown_method(bench: &Bench<'_>, case: &Case) -> Judgement {
     only_in(bench, Era::Stateless)?;
     let method: String = case.read()?;
-    let scene = library(bench)?;
-    let mut talk = Talk::open(bench.subject, &scene)?;
-    let message = message(&mut talk, &method, json!({}))?;
-    let response = send(&talk, &post(&talk, &message)?)?;
+    let mut exchange = Exchange::open(bench)?;
+    let message = exchange.message(&method, json!({}))?;
+    let response = exchange.say(&message)?;
     ensure(response.status == 404 && response.answer()["error"]["code"] == -32601, || {
         format!("the method was answered with {} instead of 404 and error -32601", response.describe())
     })

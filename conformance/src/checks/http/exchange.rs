@@ -6,16 +6,11 @@ use crate::{
     checks::prelude::*,
     era::Era,
     http::{Request, Response, events::Events},
+    scene::View,
     talk::{Talk, is_answer},
 };
 
-pub(super) const DOCUMENT: &str = "notes/plan.md";
-
-/// Creates a library with one document, in memory.
-pub(super) fn library<'a>(bench: &Bench<'a>) -> Result<Scene<'a>, Stop> {
-    let documents = [(DOCUMENT, "# Plan\n\n## Scope\n\nAll of it.\n")];
-    Scene::in_memory(bench.subject, &bench.trace, &documents)
-}
+const DOCUMENT: &str = "notes/plan.md";
 
 /// Stops with "not applicable" in the other era.
 pub(super) fn only_in(bench: &Bench<'_>, era: Era) -> Judgement {
@@ -27,6 +22,66 @@ pub(super) fn only_in(bench: &Bench<'_>, era: Era) -> Judgement {
         Era::Stateless => "there is no such header or status in this revision",
     };
     Err(not_applicable(why))
+}
+
+/// A conversation about a library, with the library's state before it.
+pub(super) struct Exchange<'a> {
+    pub(super) talk: Talk<'a>,
+    subject: &'a Subject,
+    scene: Scene<'a>,
+    before: View,
+}
+
+impl<'a> Exchange<'a> {
+    /// Creates a library with one document, in memory, and opens a conversation with its server.
+    pub(super) fn open(bench: &Bench<'a>) -> Result<Self, Stop> {
+        let documents = [(DOCUMENT, "# Plan\n\n## Scope\n\nAll of it.\n")];
+        let scene = Scene::in_memory(bench.subject, &bench.trace, &documents)?;
+        let talk = Talk::open(bench.subject, &scene)?;
+        let before = scene.view()?;
+        Ok(Self { talk, subject: bench.subject, scene, before })
+    }
+
+    /// Sends an HTTP request and reads the response.
+    pub(super) fn send(&self, request: &Request) -> Result<HttpAnswer, Stop> {
+        HttpAnswer::read(self.talk.target.send_http(request)?)
+    }
+
+    /// Sends a message as a valid POST request, and reads the response.
+    pub(super) fn say(&self, message: &Value) -> Result<HttpAnswer, Stop> {
+        self.send(&self.post(message)?)
+    }
+
+    /// Returns the valid POST request for a message.
+    pub(super) fn post(&self, message: &Value) -> Result<Request, Stop> {
+        let request = self.talk.target.http_request(message);
+        request.ok_or_else(|| not_applicable("the server does not speak HTTP"))
+    }
+
+    /// Returns the message of a request, with the members that the era requires.
+    pub(super) fn message(&mut self, method: &str, params: Value) -> Result<Value, Stop> {
+        Ok(serde_json::from_str(&self.talk.request(&json!("by hand"), method, params))?)
+    }
+
+    /// Returns a call that changes a document, or one that reads if the server has no tool that writes. If no tool is known to do either,
+    /// it is a request for the list of tools.
+    pub(super) fn call(&mut self) -> Result<Value, Stop> {
+        let with = With { path: "notes/new.md", content: "# New\n", ..With::default() };
+        let read = With { path: DOCUMENT, ..with };
+        let call = self.subject.request(EffectKind::Write, with);
+        let call = call.or_else(|| self.subject.request(EffectKind::Read, read));
+        let Some(call) = call else {
+            return self.message("tools/list", json!({}));
+        };
+        let params = self.talk.params(&self.scene, call.tool, &call.arguments)?;
+        self.message("tools/call", params)
+    }
+
+    /// Fails unless the server answers the next request and no file has changed.
+    pub(super) fn ensure_harmless(&mut self) -> Judgement {
+        self.talk.settle(0)?;
+        self.before.same(&self.scene.view()?, "a refused request")
+    }
 }
 
 /// An HTTP response, read to its end or, if it is a stream, up to the answer.
@@ -82,44 +137,4 @@ impl HttpAnswer {
             format!("{} and {}", self.title, &body[..end])
         }
     }
-}
-
-/// Sends an HTTP request and reads the response.
-pub(super) fn send(talk: &Talk<'_>, request: &Request) -> Result<HttpAnswer, Stop> {
-    HttpAnswer::read(talk.target.send_http(request)?)
-}
-
-/// Returns the valid POST request for a message.
-pub(super) fn post(talk: &Talk<'_>, message: &Value) -> Result<Request, Stop> {
-    let request = talk.target.http_request(message);
-    request.ok_or_else(|| not_applicable("the server does not speak HTTP"))
-}
-
-/// Returns the message of a request, with the members that the era requires.
-pub(super) fn message(talk: &mut Talk<'_>, method: &str, params: Value) -> Result<Value, Stop> {
-    Ok(serde_json::from_str(&talk.request(&json!("by hand"), method, params))?)
-}
-
-/// Returns a call that changes a document, or one that reads if the server has no tool that writes. If no tool is known to do either, it is
-/// a request for the list of tools.
-pub(super) fn call(bench: &Bench<'_>, scene: &Scene<'_>, talk: &mut Talk<'_>) -> Result<Value, Stop> {
-    let with = With { path: "notes/new.md", content: "# New\n", ..With::default() };
-    let read = With { path: DOCUMENT, ..with };
-    let call = bench.subject.request(EffectKind::Write, with);
-    let call = call.or_else(|| bench.subject.request(EffectKind::Read, read));
-    let Some(call) = call else {
-        return message(talk, "tools/list", json!({}));
-    };
-    let params = talk.params(scene, call.tool, &call.arguments)?;
-    message(talk, "tools/call", params)
-}
-
-/// Fails unless the server answers the next request and no file has changed.
-pub(super) fn ensure_harmless(
-    scene: &Scene<'_>,
-    talk: &mut Talk<'_>,
-    before: &crate::scene::View,
-) -> Judgement {
-    talk.settle(0)?;
-    before.same(&scene.view()?, "a refused request")
 }

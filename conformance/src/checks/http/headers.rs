@@ -1,11 +1,10 @@
 //! `Origin`, and headers that repeat parts of the body.
 
-use super::exchange::{call, ensure_harmless, library, message, only_in, post, send};
+use super::exchange::{Exchange, only_in};
 use crate::{
     checks::prelude::*,
     era::Era,
     named,
-    talk::Talk,
     target::streamable::{METHOD, NAME, REVISION as REVISION_HEADER, in_base64},
 };
 
@@ -72,34 +71,30 @@ struct ForeignPage {
 
 fn origin(bench: &Bench<'_>, case: &Case) -> Judgement {
     let page: ForeignPage = case.read()?;
-    let scene = library(bench)?;
-    let mut talk = Talk::open(bench.subject, &scene)?;
-    let before = scene.view()?;
-    let call = call(bench, &scene, &mut talk)?;
-    let mut request = post(&talk, &call)?.with("Origin", &page.origin);
+    let mut exchange = Exchange::open(bench)?;
+    let call = exchange.call()?;
+    let mut request = exchange.post(&call)?.with("Origin", &page.origin);
     if page.rebound {
         let host = page.origin.split("://").nth(1).unwrap_or_default();
         request = request.with("Host", host);
     }
-    let response = send(&talk, &request)?;
+    let response = exchange.send(&request)?;
     ensure(response.status == 403, || {
         format!("a call from {} was answered with {} instead of 403", page.origin, response.describe())
     })?;
-    ensure_harmless(&scene, &mut talk, &before)
+    exchange.ensure_harmless()
 }
 
 fn revision(bench: &Bench<'_>, case: &Case) -> Judgement {
     let revision: String = case.read()?;
-    let scene = library(bench)?;
-    let mut talk = Talk::open(bench.subject, &scene)?;
-    let before = scene.view()?;
-    let mut call = call(bench, &scene, &mut talk)?;
+    let mut exchange = Exchange::open(bench)?;
+    let mut call = exchange.call()?;
     let stateless = bench.subject.era == Era::Stateless;
     if stateless {
         call["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"] = revision.as_str().into();
     }
-    let request = post(&talk, &call)?.with(REVISION_HEADER, &revision);
-    let response = send(&talk, &request)?;
+    let request = exchange.post(&call)?.with(REVISION_HEADER, &revision);
+    let response = exchange.send(&request)?;
     let code = &response.answer()["error"]["code"];
     ensure(response.status == 400 && (!stateless || *code == -32022), || {
         let code = if stateless { " and error -32022" } else { "" };
@@ -108,7 +103,7 @@ fn revision(bench: &Bench<'_>, case: &Case) -> Judgement {
             response.describe()
         )
     })?;
-    ensure_harmless(&scene, &mut talk, &before)
+    exchange.ensure_harmless()
 }
 
 named! {
@@ -143,15 +138,13 @@ impl HeaderChange {
 fn consistent(bench: &Bench<'_>, case: &Case) -> Judgement {
     only_in(bench, Era::Stateless)?;
     let headers: HeaderChange = case.read()?;
-    let scene = library(bench)?;
-    let mut talk = Talk::open(bench.subject, &scene)?;
-    let before = scene.view()?;
-    let call = call(bench, &scene, &mut talk)?;
+    let mut exchange = Exchange::open(bench)?;
+    let call = exchange.call()?;
     let name = call["params"]["name"].as_str().unwrap_or_default();
     if name.is_empty() && headers.is_of_tool() {
         return Err(not_applicable("the server has no tool that is known to read or write"));
     }
-    let request = post(&talk, &call)?;
+    let request = exchange.post(&call)?;
     let request = match headers {
         HeaderChange::NoMethod => request.without(METHOD),
         HeaderChange::OtherMethod => request.with(METHOD, "prompts/list"),
@@ -172,7 +165,7 @@ fn consistent(bench: &Bench<'_>, case: &Case) -> Judgement {
             request
         }
     };
-    let response = send(&talk, &request)?;
+    let response = exchange.send(&request)?;
     if headers.is_valid() {
         return ensure(response.is_success(), || {
             format!("the call was answered with {}", response.describe())
@@ -184,9 +177,9 @@ fn consistent(bench: &Bench<'_>, case: &Case) -> Judgement {
     ensure(is_refused, || {
         format!("the call was answered with {} instead of 400 and error -32020", response.describe())
     })?;
-    ensure_harmless(&scene, &mut talk, &before)?;
+    exchange.ensure_harmless()?;
     // Shows that the headers were the reason: the server accepts a valid request.
-    let list = message(&mut talk, "tools/list", json!({}))?;
-    let response = send(&talk, &post(&talk, &list)?)?;
+    let list = exchange.message("tools/list", json!({}))?;
+    let response = exchange.say(&list)?;
     ensure(response.is_success(), || format!("a valid request was answered with {}", response.describe()))
 }

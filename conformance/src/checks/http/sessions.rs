@@ -1,6 +1,6 @@
 //! Sessions (in revisions up to 2025-11-25), and methods other than POST.
 
-use super::exchange::{call, ensure_harmless, library, message, only_in, post, send};
+use super::exchange::{Exchange, only_in};
 use crate::{checks::prelude::*, era::Era, http::Request, talk::Talk, target::streamable::SESSION};
 
 pub(super) const ENDS: Check = Check {
@@ -44,83 +44,78 @@ pub(super) const OTHER_METHODS: Check = Check {
 
 fn ends(bench: &Bench<'_>, _: &Case) -> Judgement {
     only_in(bench, Era::Session)?;
-    let scene = library(bench)?;
-    let mut talk = Talk::open(bench.subject, &scene)?;
-    let before = scene.view()?;
-    let Some(id) = talk.target.session_id() else {
+    let mut exchange = Exchange::open(bench)?;
+    let Some(id) = exchange.talk.target.session_id() else {
         return Err(not_applicable("the server does not assign session ids"));
     };
     ensure(id.bytes().all(|byte| byte.is_ascii_graphic()), || format!("the session's id is {id:?}"))?;
-    let call = call(bench, &scene, &mut talk)?;
-    let request = post(&talk, &call)?;
+    let call = exchange.call()?;
+    let request = exchange.post(&call)?;
     let mut delete = Request::new("DELETE");
     delete.headers.clone_from(&request.headers);
-    let response = send(&talk, &delete)?;
+    let response = exchange.send(&delete)?;
     if response.status >= 400 {
         let why = format!("the server does not let clients end a session: {}", response.title);
         return Err(not_applicable(why));
     }
-    let response = send(&talk, &request)?;
+    let response = exchange.send(&request)?;
     ensure(response.status == 404, || {
         format!("a call in an ended session was answered with {} instead of 404", response.describe())
     })?;
-    let mut other = Talk::beside(&talk)?;
-    other.greet()?;
-    ensure_harmless(&scene, &mut other, &before)
+    let other = Talk::beside(&exchange.talk)?;
+    // The server ends with its first client.
+    let _first = std::mem::replace(&mut exchange.talk, other);
+    exchange.talk.greet()?;
+    exchange.ensure_harmless()
 }
 
 fn unknown(bench: &Bench<'_>, _: &Case) -> Judgement {
     only_in(bench, Era::Session)?;
-    let scene = library(bench)?;
-    let mut talk = Talk::open(bench.subject, &scene)?;
-    if talk.target.session_id().is_none() {
+    let mut exchange = Exchange::open(bench)?;
+    if exchange.talk.target.session_id().is_none() {
         return Err(not_applicable("the server does not assign session ids"));
     }
-    let before = scene.view()?;
-    let call = call(bench, &scene, &mut talk)?;
-    let request = post(&talk, &call)?.with(SESSION, "00000000-0000-4000-8000-000000000000");
-    let response = send(&talk, &request)?;
+    let call = exchange.call()?;
+    let request = exchange.post(&call)?.with(SESSION, "00000000-0000-4000-8000-000000000000");
+    let response = exchange.send(&request)?;
     ensure(response.status == 404, || {
         format!("a call in an unknown session was answered with {} instead of 404", response.describe())
     })?;
-    ensure_harmless(&scene, &mut talk, &before)
+    exchange.ensure_harmless()
 }
 
 fn get(bench: &Bench<'_>, _: &Case) -> Judgement {
     only_in(bench, Era::Session)?;
-    let scene = library(bench)?;
-    let mut talk = Talk::open(bench.subject, &scene)?;
-    let list = message(&mut talk, "tools/list", json!({}))?;
+    let mut exchange = Exchange::open(bench)?;
+    let list = exchange.message("tools/list", json!({}))?;
     let mut request = Request::new("GET");
-    request.headers = post(&talk, &list)?.without("Content-Type").headers;
+    request.headers = exchange.post(&list)?.without("Content-Type").headers;
     // Only the head is read, because the stream does not end.
-    let response = talk.target.send_http(&request.with("Accept", "text/event-stream"))?;
+    let response = exchange.talk.target.send_http(&request.with("Accept", "text/event-stream"))?;
     let is_stream = response.status == 200 && response.media_type() == "text/event-stream";
     if !is_stream && response.status != 405 {
         let found = response.title();
         return Err(fail(format!("GET was answered with {found} instead of a stream or 405")));
     }
     drop(response);
-    talk.settle(0)?;
+    exchange.talk.settle(0)?;
     Ok(())
 }
 
 fn other_method(bench: &Bench<'_>, case: &Case) -> Judgement {
     let method: String = case.read()?;
-    let scene = library(bench)?;
-    let mut talk = Talk::open(bench.subject, &scene)?;
-    let before = scene.view()?;
-    let call = call(bench, &scene, &mut talk)?;
-    let mut request = post(&talk, &call)?;
+    let mut exchange = Exchange::open(bench)?;
+    let call = exchange.call()?;
+    let mut request = exchange.post(&call)?;
     request.method = match method.as_str() {
         "PUT" => "PUT",
         "PATCH" => "PATCH",
         _ => "GET",
     };
-    let response = talk.target.send_http(&request)?;
+    let response = exchange.talk.target.send_http(&request)?;
     let is_stream = request.method == "GET" && response.media_type() == "text/event-stream";
     let title = response.title();
     ensure(response.status >= 400 || is_stream, || format!("a call by {method} was answered with {title}"))?;
     drop(response);
-    ensure_harmless(&scene, &mut talk, &before)
+    exchange.ensure_harmless()
 }
