@@ -7,9 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use tabellion_runtime::{ToolSpec, spec::EffectKind};
-
-use crate::{checks::prelude::*, launch::not_ours, reply, request::examples, talk::Talk};
+use crate::{checks::prelude::*, launch::not_ours, reply, request::examples};
 
 pub(super) const CHECKS: &[Check] = &[
     Check {

@@ -5,8 +5,6 @@ mod pages;
 
 use std::{fs, os::unix::fs::PermissionsExt};
 
-use tabellion_runtime::spec::EffectKind;
-
 use crate::{
     bytes::Bytes,
     check::each_alone,
@@ -14,7 +12,6 @@ use crate::{
     documents::{self, CHANGES, Document},
     judgement::{Cause, Shows, missing_tool},
     layout::DOCUMENT,
-    moment::Moment,
     promises, semantics,
 };
 

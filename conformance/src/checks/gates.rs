@@ -5,9 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::Map;
 use tabellion_runtime::{
-    ToolSpec,
     gates::{self, fill_defaults},
     spec::{ClauseSpec, GateExample, GateSpec, GateTime, RoleSpec},
 };

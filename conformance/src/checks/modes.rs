@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use tabellion_runtime::{ToolSpec, spec::ModesSpec};
+use tabellion_runtime::spec::ModesSpec;
 
 use super::provenance::said;
-use crate::{checks::prelude::*, judgement::mapped_tools, named, request};
+use crate::{checks::prelude::*, judgement::mapped_tools, request};
 
 pub(super) const CHECKS: &[Check] = &[
     Check {

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::Map;
-use tabellion_runtime::{ToolSpec, pointer, spec::Operations};
+use tabellion_runtime::{pointer, spec::Operations};
 
 use crate::{check::each_alone, checks::prelude::*, judgement::mapped_tools, request::examples};
 

@@ -5,13 +5,12 @@
 
 use std::{fs, os::unix::fs::symlink};
 
-use tabellion_runtime::{PathPolicy, ToolSpec};
+use tabellion_runtime::PathPolicy;
 
 use crate::{
     Bytes,
     check::each_alone,
     checks::prelude::*,
-    moment::Moment,
     request::{self},
 };
 

@@ -2,18 +2,13 @@
 
 use std::fs;
 
-use serde_json::Map;
-use tabellion_runtime::{
-    ToolSpec,
-    spec::{EffectKind, PreviewPair},
-};
+use tabellion_runtime::spec::PreviewPair;
 
 use crate::{
     attacks::{self, Expected, placed},
     bytes::Bytes,
     checks::prelude::*,
     documents::{CHANGES, on_section},
-    moment::Moment,
     request::with_effect,
 };
 

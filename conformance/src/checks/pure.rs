@@ -1,14 +1,11 @@
 //! Checks that starting, listing, reading, previewing and refused calls change nothing.
 
-use tabellion_runtime::{ToolSpec, spec::EffectKind};
-
 use crate::{
     Own, attacks,
     check::each_alone,
     checks::prelude::*,
     documents::on_section,
     judgement::accepted,
-    moment::Moment,
     request::{self, with_effect},
 };
 

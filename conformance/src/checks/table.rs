@@ -1,7 +1,5 @@
 //! Changes of many documents: a case applies one effect with one content to each document that supports the effect.
 
-use tabellion_runtime::spec::EffectKind;
-
 use crate::{
     check::each_alone,
     checks::prelude::*,

@@ -5,7 +5,7 @@ use super::{
     review::{BEFORE, PROPOSED, Proposal},
     shelf::{By, Shelf, made, word},
 };
-use tabellion_conformance::{checks::prelude::*, judgement::Shows, named};
+use tabellion_conformance::{checks::prelude::*, judgement::Shows};
 
 pub(super) const DECIDED: Check = Check {
     id: "review/decided",

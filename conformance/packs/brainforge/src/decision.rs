@@ -12,7 +12,6 @@ use super::shelf::Shelf;
 use tabellion_conformance::{
     checks::prelude::*,
     launch::{DECISION, INSTANCE, PARTS},
-    named,
     setup::run_within,
 };
 

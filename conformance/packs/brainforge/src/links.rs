@@ -4,7 +4,7 @@ use super::{
     shelf::{By, Shelf, made, word},
     tool::Tool,
 };
-use tabellion_conformance::{checks::prelude::*, named};
+use tabellion_conformance::checks::prelude::*;
 
 pub(super) const ENDS: Check = Check {
     id: "links/ends",

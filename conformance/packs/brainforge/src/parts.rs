@@ -6,7 +6,7 @@ use super::{
     tool::Tool,
     written::Written,
 };
-use tabellion_conformance::{checks::prelude::*, judgement::Shows, named};
+use tabellion_conformance::{checks::prelude::*, judgement::Shows};
 
 pub(super) const EXACT: Check = Check {
     id: "review/parts",

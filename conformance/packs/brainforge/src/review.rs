@@ -6,7 +6,7 @@ use super::{
     tool::Tool,
     written::Written,
 };
-use tabellion_conformance::{checks::prelude::*, named};
+use tabellion_conformance::checks::prelude::*;
 
 pub(super) const PENDING_UNSEEN: Check = Check {
     id: "review/pending-unseen",

@@ -3,7 +3,6 @@
 use std::{collections::BTreeSet, thread, time::Duration};
 
 use chrono::{DateTime, FixedOffset, SecondsFormat};
-use serde_json::Map;
 
 use super::{
     hit::{Hit, hits},

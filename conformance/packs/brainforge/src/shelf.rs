@@ -3,7 +3,6 @@
 use std::{collections::BTreeMap, ffi::OsString, fs, os::unix::ffi::OsStringExt, path::PathBuf};
 
 use percent_encoding::percent_decode_str;
-use serde_json::Map;
 use tabellion_runtime::spec::{AuthSpec, CallerKind, RoleSpec};
 
 use super::{

@@ -7,7 +7,6 @@ use crate::{
     checks::prelude::*,
     judgement::ensure_accepted,
     ledger,
-    moment::Moment,
 };
 
 pub(super) const CHECK: Check = Check {

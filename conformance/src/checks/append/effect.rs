@@ -1,15 +1,11 @@
 //! Appending effects: their calls, and the only bytes that a call may add to its file.
 
-use tabellion_runtime::{
-    ToolSpec,
-    spec::{Effect, EffectKind},
-};
+use tabellion_runtime::spec::Effect;
 
 use crate::{
     checks::prelude::*,
     judgement::{ensure_accepted, missing_tool},
     layout::DOCUMENT,
-    moment::Moment,
     request::{self, with_effect},
 };
 

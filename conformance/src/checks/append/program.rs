@@ -4,7 +4,7 @@ use super::{
     content::ensure_one_commit,
     effect::{AppendEffect, ensure_refused, judge as judge_appended},
 };
-use crate::{check::fewer_steps, checks::prelude::*, judgement::ensure_accepted, moment::Moment};
+use crate::{check::fewer_steps, checks::prelude::*, judgement::ensure_accepted};
 
 pub(super) const CHECK: Check = Check {
     id: "append/program",

@@ -3,7 +3,7 @@
 use std::os::unix::fs::symlink;
 
 use super::effect::{AppendEffect, ensure_refused};
-use crate::{attacks, check::each_alone, checks::prelude::*, layout::SECRET, moment::Moment, request::put};
+use crate::{attacks, check::each_alone, checks::prelude::*, layout::SECRET, request::put};
 
 pub(super) const NAMES: Check = Check {
     id: "append/other-files",

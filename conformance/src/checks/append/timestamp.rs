@@ -1,7 +1,5 @@
 //! Timestamps: RFC 3339 times with an offset, and texts that only resemble them.
 
-use tabellion_runtime::ToolSpec;
-
 use super::effect::{AppendEffect, judge_call};
 use crate::{checks::prelude::*, request::put};
 

@@ -1,7 +1,7 @@
 //! Answers that are not approvals: declined, dismissed, no person available, and malformed acceptances.
 
 use super::pending::{PendingCall, answer, ask, calls};
-use crate::{checks::prelude::*, moment::Moment, person::Person};
+use crate::{checks::prelude::*, person::Person};
 
 pub(super) const DECLINED: Check = Check {
     id: "approval/declined",

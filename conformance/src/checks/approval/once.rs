@@ -1,9 +1,7 @@
 //! An approval is valid for one call with exactly its arguments, once.
 
-use serde_json::Map;
-
 use super::pending::{PendingCall, accept, answer, ask, calls};
-use crate::{checks::prelude::*, era::Era, moment::Moment, person::Person};
+use crate::{checks::prelude::*, era::Era, person::Person};
 
 pub(super) const CHECK: Check = Check {
     id: "approval/once",

@@ -1,7 +1,5 @@
 //! Calls that wait for a person's answer.
 
-use serde_json::Map;
-
 use crate::{
     checks::prelude::*,
     layout::DOCUMENT,

@@ -3,7 +3,7 @@
 use tabellion_runtime::Shows;
 
 use super::pending::{accept, answer, ask, calls};
-use crate::{checks::prelude::*, moment::Moment};
+use crate::checks::prelude::*;
 
 pub(super) const SHOWN: Check = Check {
     id: "approval/shown",

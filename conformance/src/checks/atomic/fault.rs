@@ -6,8 +6,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-use serde_json::Map;
-
 use super::{
     mutation::{
         document, ensure_reply_matches, is_made, library_in_memory, make_successfully, next_mutation,

@@ -2,9 +2,7 @@
 
 use std::path::Path;
 
-use tabellion_runtime::spec::EffectKind;
-
-use crate::{checks::prelude::*, ledger::Files, named, request::with_effect, semantics};
+use crate::{checks::prelude::*, ledger::Files, request::with_effect, semantics};
 
 /// Documents of every library; a contract's named files are added.
 const DOCUMENTS: &[(&str, &str)] = &[

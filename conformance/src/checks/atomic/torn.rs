@@ -6,8 +6,6 @@ use std::{
     thread,
 };
 
-use tabellion_runtime::spec::EffectKind;
-
 use crate::checks::prelude::*;
 
 const DOCUMENT: &str = "notes/large.md";

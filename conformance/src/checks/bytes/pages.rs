@@ -1,8 +1,5 @@
 //! Check of a document that is read in parts.
 
-use serde_json::Map;
-use tabellion_runtime::spec::EffectKind;
-
 use crate::{adapter::offer, checks::prelude::*, semantics};
 
 pub(super) const PAGES: Check = Check {

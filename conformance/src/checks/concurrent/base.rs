@@ -1,8 +1,5 @@
 //! Lost updates: a write with a precondition is refused if another client has changed the document since the read.
 
-use serde_json::Map;
-use tabellion_runtime::spec::EffectKind;
-
 use crate::{checks::prelude::*, crowd::at_once, settled};
 
 const NOTE: &str = "note.md";

@@ -2,8 +2,6 @@
 
 use std::path::PathBuf;
 
-use tabellion_runtime::spec::EffectKind;
-
 use super::edits::{self, Edit};
 use crate::{
     check::counted,

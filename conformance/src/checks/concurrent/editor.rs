@@ -12,7 +12,6 @@ use std::{
 };
 
 use rustix::fs::{CWD, RenameFlags, renameat_with};
-use tabellion_runtime::spec::EffectKind;
 
 use super::edits::{self, Edit};
 use crate::{

@@ -2,8 +2,6 @@
 
 use std::{collections::HashMap, path::Path};
 
-use tabellion_runtime::spec::EffectKind;
-
 use crate::{
     Own,
     checks::prelude::*,

@@ -9,7 +9,7 @@ use std::{
 };
 
 use super::edits::{self, Edit};
-use crate::{checks::prelude::*, history, judgement::Shows, ledger::git, named, settled};
+use crate::{checks::prelude::*, history, judgement::Shows, ledger::git, settled};
 
 /// Document that the server edits.
 const NOTE: &str = "note.md";

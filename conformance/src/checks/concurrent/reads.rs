@@ -5,8 +5,6 @@ use std::{
     thread,
 };
 
-use tabellion_runtime::spec::EffectKind;
-
 use crate::{
     checks::{
         atomic::torn::{describe_torn_read, version_text},

@@ -5,8 +5,6 @@ use std::{
     thread,
 };
 
-use tabellion_runtime::spec::EffectKind;
-
 use super::{
     git::git_with_retry,
     reads::{DOCUMENT, ensure_reads_whole, ensure_whole},

@@ -1,8 +1,5 @@
 //! Calls whose errors are judged.
 
-use serde_json::Map;
-use tabellion_runtime::ToolSpec;
-
 use crate::checks::provenance::said;
 use crate::{checks::prelude::*, request};
 

@@ -1,8 +1,6 @@
 //! Every refusal is a JSON-RPC error.
 
-use serde_json::Map;
 use tabellion_runtime::{
-    ToolSpec,
     context::{IDEMPOTENCY_KEY, IF_BASE},
     pointer,
     spec::ErrorChannel,
@@ -12,7 +10,7 @@ use super::calls::call;
 use crate::{
     checks::{prelude::*, provenance::said},
     judgement::mapped_tools,
-    named, request,
+    request,
 };
 
 pub(super) const CHECK: Check = Check {

@@ -5,8 +5,6 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use serde_json::Map;
-
 use super::{
     calls::{accepted, call, reading},
     leaks::{Leaks, text_of},

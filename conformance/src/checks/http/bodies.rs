@@ -1,7 +1,7 @@
 //! Bodies of POST requests, and their responses.
 
 use super::exchange::{Exchange, only_in};
-use crate::{bytes::Bytes, checks::prelude::*, era::Era, named, talk::is_answer};
+use crate::{bytes::Bytes, checks::prelude::*, era::Era, talk::is_answer};
 
 pub(super) const ANSWERS: Check = Check {
     id: "http/answers",

@@ -1,7 +1,5 @@
 //! Many clients of one process: their answers and their edits.
 
-use tabellion_runtime::spec::EffectKind;
-
 use crate::{
     checks::{concurrent::crowd, prelude::*},
     crowd::at_once,

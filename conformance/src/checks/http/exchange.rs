@@ -1,13 +1,11 @@
 //! Requests and responses of HTTP, and the calls in them.
 
-use tabellion_runtime::spec::EffectKind;
-
 use crate::{
     checks::prelude::*,
     era::Era,
     http::{Request, Response, events::Events},
     scene::View,
-    talk::{Talk, is_answer},
+    talk::is_answer,
 };
 
 const DOCUMENT: &str = "notes/plan.md";

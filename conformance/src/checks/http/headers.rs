@@ -4,7 +4,6 @@ use super::exchange::{Exchange, only_in};
 use crate::{
     checks::prelude::*,
     era::Era,
-    named,
     target::streamable::{METHOD, NAME, REVISION as REVISION_HEADER, in_base64},
 };
 

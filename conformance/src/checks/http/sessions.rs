@@ -1,7 +1,7 @@
 //! Sessions (in revisions up to 2025-11-25), and methods other than POST.
 
 use super::exchange::{Exchange, only_in};
-use crate::{checks::prelude::*, era::Era, http::Request, talk::Talk, target::streamable::SESSION};
+use crate::{checks::prelude::*, era::Era, http::Request, target::streamable::SESSION};
 
 pub(super) const ENDS: Check = Check {
     id: "http/session-ends",

@@ -2,8 +2,6 @@
 
 use std::{collections::BTreeSet, fs, path::Path};
 
-use tabellion_runtime::spec::EffectKind;
-
 use super::{
     library_model::{Entry, LibraryModel, PersonAction},
     program::{Edit, Kind, Program, Step},

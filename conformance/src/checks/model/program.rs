@@ -2,8 +2,6 @@
 
 use std::{collections::BTreeMap, fmt};
 
-use tabellion_runtime::spec::EffectKind;
-
 use crate::{Bytes, checks::prelude::*, semantics::words};
 
 /// A program. Any part of a program is a program, since a step without its document does nothing.

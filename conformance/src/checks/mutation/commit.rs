@@ -2,8 +2,6 @@
 
 use std::iter;
 
-use tabellion_runtime::{ToolSpec, spec::EffectKind};
-
 use crate::{
     adapter::Adapter, callers, check::counted, checks::prelude::*, documents::CHANGES, ledger,
     reply::Success, request::examples as examples_of, scene::View, settled, subject::Commits,

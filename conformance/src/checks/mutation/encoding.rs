@@ -1,8 +1,5 @@
 //! Check of arguments that can't be honoured: an encoding that lacks the letters of the text.
 
-use serde_json::Map;
-use tabellion_runtime::spec::EffectKind;
-
 use crate::{adapter::offer, checks::prelude::*, documents::CHANGES};
 
 pub(super) const ENCODING: Check = Check {

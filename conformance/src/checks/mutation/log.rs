@@ -1,7 +1,5 @@
 //! Checks that the log has each mutation once, and no refused call.
 
-use tabellion_runtime::spec::EffectKind;
-
 use crate::{
     checks::prelude::*,
     documents::on_section,

@@ -2,9 +2,6 @@
 
 use std::path::Path;
 
-use serde_json::Map;
-use tabellion_runtime::spec::EffectKind;
-
 use crate::{adapter::offer, checks::prelude::*, documents::CHANGES};
 
 pub(super) const OPTIONS: Check = Check {

@@ -2,13 +2,10 @@
 
 use std::path::Path;
 
-use tabellion_runtime::spec::EffectKind;
-
 use crate::{
     checks::{person, prelude::*},
     documents::CHANGES,
     ledger::{self, Ledger},
-    moment::Moment,
     semantics,
 };
 

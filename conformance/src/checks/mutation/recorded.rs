@@ -2,7 +2,7 @@
 
 use tabellion_runtime::spec::ResourceSpec;
 
-use crate::{checks::prelude::*, layout::DOCUMENT, moment::Moment, request::invalid_examples};
+use crate::{checks::prelude::*, layout::DOCUMENT, request::invalid_examples};
 
 pub(super) const CHECK: Check = Check {
     id: "mutation/recorded",

@@ -1,12 +1,7 @@
 //! Checks mutations in repositories with an unfinished git operation or a lock.
 
-use tabellion_runtime::spec::EffectKind;
-
 use super::others::same_lines;
-use crate::{
-    check::counted, checks::prelude::*, documents::CHANGES, judgement::Shows, ledger, moment::Moment,
-    semantics,
-};
+use crate::{check::counted, checks::prelude::*, documents::CHANGES, judgement::Shows, ledger, semantics};
 
 pub(super) const ODD_REPOSITORY: Check = Check {
     id: "mutation/odd-repository",

@@ -3,10 +3,7 @@
 //! The contract declares the members of requests; responses use the same names. The tool that lists all sections is the
 //! non-mutating tool whose response has a list of items with an id.
 
-use tabellion_runtime::{
-    ToolSpec,
-    spec::{Effect, EffectKind},
-};
+use tabellion_runtime::spec::Effect;
 
 use crate::{checks::prelude::*, judgement::missing_tool, request::put};
 

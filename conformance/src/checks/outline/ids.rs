@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::{editor::Editor, samples::commit_document};
-use crate::{checks::prelude::*, judgement::ensure_accepted, layout::DOCUMENT, moment::Moment};
+use crate::{checks::prelude::*, judgement::ensure_accepted, layout::DOCUMENT};
 
 pub(super) const CHECK: Check = Check {
     id: "outline/ids",

@@ -6,17 +6,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use serde_json::Map;
-use tabellion_runtime::{ToolSpec, spec::EffectKind};
-
 use crate::{
     attacks::{self, Attack, Expected, placed},
     check::Severity,
     checks::prelude::*,
     layout::SECRET,
-    ledger,
-    moment::Moment,
-    promises,
+    ledger, promises,
     request::{self, may_name, with_effect},
     semantics,
 };

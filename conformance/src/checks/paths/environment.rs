@@ -2,14 +2,10 @@
 
 use std::fs;
 
-use tabellion_runtime::spec::EffectKind;
-
 use crate::{
     checks::prelude::*,
     launch::not_ours,
-    ledger,
-    moment::Moment,
-    semantics,
+    ledger, semantics,
     traps::{Program, TRAPS},
 };
 

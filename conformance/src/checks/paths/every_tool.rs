@@ -3,7 +3,7 @@
 use std::os::unix::fs::symlink;
 
 use super::super::offered::{self, FORMS, OfferedTool};
-use crate::{attacks::placed, checks::prelude::*, layout::SECRET, moment::Moment};
+use crate::{attacks::placed, checks::prelude::*, layout::SECRET};
 
 pub(super) const EVERY_TOOL: Check = Check {
     id: "paths/every-tool",

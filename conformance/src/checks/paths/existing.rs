@@ -1,6 +1,6 @@
 //! Check that existing documents are not hidden because of their names.
 
-use tabellion_runtime::{ToolSpec, spec::EffectKind, text::composed};
+use tabellion_runtime::text::composed;
 
 use crate::{
     checks::prelude::*,

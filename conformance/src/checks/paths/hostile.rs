@@ -5,7 +5,6 @@ use std::fs;
 use crate::{
     checks::prelude::*,
     ledger,
-    moment::Moment,
     traps::{Program, TRAPS},
 };
 

@@ -1,7 +1,5 @@
 //! Checks that arguments can't forge trailers or headers of a commit.
 
-use tabellion_runtime::spec::EffectKind;
-
 use crate::{checks::prelude::*, client, documents::CHANGES, era::Era, ledger};
 
 pub(super) const INJECTION: Check = Check {

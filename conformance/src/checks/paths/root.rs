@@ -7,13 +7,11 @@ use std::{
 };
 
 use rustix::fs::{CWD, RenameFlags, renameat_with};
-use tabellion_runtime::spec::EffectKind;
 
 use crate::{
     checks::prelude::*,
     documents::CHANGES,
     layout::{self, SECRET},
-    moment::Moment,
     semantics,
 };
 

@@ -1,6 +1,5 @@
 //! The names under which calls give their provenance.
 
-use serde_json::Map;
 use tabellion_runtime::{provenance::PROVENANCE, spec::ProvenanceField};
 
 use super::said::{self, Kept};

@@ -2,10 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use tabellion_runtime::{
-    ToolSpec,
-    spec::{ProvenanceField, ProvenanceSpec, ProvenanceType, ProvenanceUse},
-};
+use tabellion_runtime::spec::{ProvenanceField, ProvenanceSpec, ProvenanceType, ProvenanceUse};
 
 use super::said::{self, Connections, Fields};
 use crate::{check::each_alone, checks::prelude::*, request};

@@ -1,7 +1,7 @@
 //! Provenance does not decide which data a call sees.
 
 use tabellion_runtime::{
-    ToolSpec, pointer,
+    pointer,
     spec::{Action, ProvenanceUse},
 };
 

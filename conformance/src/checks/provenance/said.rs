@@ -1,7 +1,6 @@
 //! Provenance in the calls of checks, and in a server's records.
 
 use tabellion_runtime::{
-    ToolSpec,
     provenance::DETAIL,
     spec::{ProvenanceSpec, ProvenanceUse},
 };

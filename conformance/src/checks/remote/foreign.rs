@@ -8,7 +8,6 @@ use crate::{
     history::{lines_with, versions},
     judgement::{self},
     ledger::git,
-    named,
 };
 
 named! {

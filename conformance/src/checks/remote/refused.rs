@@ -3,7 +3,7 @@
 use std::fs;
 
 use super::machines::{BRANCH, Machines};
-use crate::{checks::prelude::*, named};
+use crate::checks::prelude::*;
 
 named! {
     /// Reason why the remote does not take a change.

@@ -2,10 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tabellion_runtime::{
-    ToolSpec,
-    spec::{RateLimit, RateLimitPer, RestEndpoint, RestMethod, RestOperation},
-};
+use tabellion_runtime::spec::{RateLimit, RateLimitPer, RestEndpoint, RestMethod, RestOperation};
 
 use super::{
     faces::{Conditions, Face, Faces, endpoint, method, name},
@@ -16,7 +13,7 @@ use crate::{
     callers,
     checks::{gates, prelude::*},
     http::Request,
-    named, request,
+    request,
 };
 
 /// The most calls that are made to exceed a limit.

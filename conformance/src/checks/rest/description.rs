@@ -2,8 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::Map;
-
 use super::outcome::RestAnswer;
 use crate::checks::prelude::*;
 

@@ -2,9 +2,7 @@
 
 use std::time::Duration;
 
-use serde_json::Map;
 use tabellion_runtime::{
-    ToolSpec,
     calls::SESSION,
     context::{IDEMPOTENCY_KEY, IF_BASE},
     spec::{RestEndpoint, RestMethod, RestOperation, RoleSpec},
@@ -16,7 +14,7 @@ use crate::{
     checks::prelude::*,
     client::ONE_CLIENT,
     http::Request,
-    launch, named,
+    launch,
     scene::View,
     target::{CLIENT_NAME, Target},
 };

@@ -1,6 +1,5 @@
 //! The outcome of a call, read from an answer over MCP or over REST.
 
-use serde_json::Map;
 use tabellion_runtime::{
     ContractSpec, ErrorAnswer,
     calls::EXECUTION,

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use tabellion_runtime::{ToolSpec, spec::RoleSpec};
+use tabellion_runtime::spec::RoleSpec;
 
 use super::{
     faces::{Conditions, Face, Faces, changes},

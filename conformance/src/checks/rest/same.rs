@@ -1,6 +1,5 @@
 //! `rest/same-answers`: a call has the same outcome over REST as over MCP.
 
-use serde_json::Map;
 use tabellion_runtime::spec::RestOperation;
 
 use super::{

@@ -6,7 +6,6 @@ use super::basics::{entity, has, must_be_refused, spec, start};
 use crate::{
     checks::prelude::*,
     ledger::rows::Row,
-    named,
     rows::{Model, RowsClient, client, model::Outcome, requests},
 };
 

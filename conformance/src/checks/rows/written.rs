@@ -5,7 +5,7 @@
 
 use std::{collections::BTreeMap, fs, path::Path, thread, time::Duration};
 
-use tabellion_runtime::{ToolSpec, spec::Action};
+use tabellion_runtime::spec::Action;
 
 use super::basics::{entry_leads, start, unchanged};
 use crate::{

@@ -1,7 +1,6 @@
 //! Checks of arguments generated from the schema of each tool.
 
-use serde_json::Map;
-use tabellion_runtime::{ContractSpec, ToolSpec, auth::REASON, spec::TextRule};
+use tabellion_runtime::{ContractSpec, auth::REASON, spec::TextRule};
 
 use super::library::DOCUMENTS;
 use crate::{

@@ -2,14 +2,8 @@
 
 use std::{thread, time::Duration};
 
-use tabellion_runtime::spec::EffectKind;
-
 use super::{library::DOCUMENT, library::DOCUMENTS};
-use crate::{
-    check::one_by_one,
-    checks::prelude::*,
-    talk::{Talk, is_answer},
-};
+use crate::{check::one_by_one, checks::prelude::*, talk::is_answer};
 
 pub(super) const CHECK: Check = Check {
     id: "schema/json-oddities",

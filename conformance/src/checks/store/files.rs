@@ -8,7 +8,7 @@ use std::{
 };
 
 use super::calls::{Store, name};
-use crate::{bytes, checks::prelude::*, launch::StoreCall, named};
+use crate::{bytes, checks::prelude::*, launch::StoreCall};
 
 /// Mode of a file that only its owner may read.
 const PRIVATE: u32 = 0o600;

@@ -10,7 +10,6 @@ use crate::{
     },
     judgement::ensure_accepted,
     layout::DOCUMENT,
-    moment::Moment,
 };
 
 pub(super) const CHECK: Check = Check {

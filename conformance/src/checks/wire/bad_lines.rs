@@ -1,7 +1,7 @@
 //! Checks of lines that are not valid requests.
 
 use super::calls::{library, lines_only, short};
-use crate::{Bytes, check::one_by_one, checks::prelude::*, client::prepare, talk::Talk};
+use crate::{Bytes, check::one_by_one, checks::prelude::*, client::prepare};
 
 pub(super) const CHECK: Check = Check {
     id: "wire/bad-lines",

@@ -1,7 +1,7 @@
 //! Checks of malformed calls.
 
 use super::calls::{ensure_refused, id, library, short};
-use crate::{check::one_by_one, checks::prelude::*, talk::Talk};
+use crate::{check::one_by_one, checks::prelude::*};
 
 pub(super) const CHECK: Check = Check {
     id: "wire/bad-params",

@@ -1,7 +1,5 @@
 //! Libraries, calls and answers, for all checks of messages.
 
-use tabellion_runtime::{ToolSpec, spec::EffectKind};
-
 use crate::{
     checks::prelude::*,
     contracts,

@@ -1,9 +1,7 @@
 //! Checks of the end of standard input.
 
-use tabellion_runtime::spec::EffectKind;
-
 use super::calls::{DOCUMENTS, lines_only};
-use crate::{WireError, checks::prelude::*, ledger, talk::Talk};
+use crate::{WireError, checks::prelude::*, ledger};
 
 pub(super) const EXIT: Check = Check {
     id: "wire/exit-on-eof",

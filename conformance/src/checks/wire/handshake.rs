@@ -1,7 +1,7 @@
 //! Checks of the negotiation of a protocol revision.
 
 use super::calls::{library, short};
-use crate::{checks::prelude::*, era::Era, official, talk::Talk};
+use crate::{checks::prelude::*, era::Era, official};
 
 pub(super) const CHECK: Check = Check {
     id: "wire/handshake",

@@ -3,11 +3,7 @@
 use std::collections::HashMap;
 
 use super::calls::{library, read_call, short};
-use crate::{
-    checks::prelude::*,
-    era::Era,
-    talk::{Talk, is_answer},
-};
+use crate::{checks::prelude::*, era::Era, talk::is_answer};
 
 pub(super) const CHECK: Check = Check {
     id: "wire/ids",

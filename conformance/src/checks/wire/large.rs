@@ -1,9 +1,7 @@
 //! Checks of very large arguments.
 
-use tabellion_runtime::spec::EffectKind;
-
 use super::calls::DOCUMENTS;
-use crate::{checks::prelude::*, talk::Talk};
+use crate::checks::prelude::*;
 
 pub(super) const CHECK: Check = Check {
     id: "wire/large-argument",

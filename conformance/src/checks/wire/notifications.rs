@@ -1,10 +1,7 @@
 //! Checks of notifications before the first request.
 
 use super::calls::library;
-use crate::{
-    checks::prelude::*,
-    talk::{Talk, is_answer},
-};
+use crate::{checks::prelude::*, talk::is_answer};
 
 pub(super) const CHECK: Check = Check {
     id: "wire/notifications-first",

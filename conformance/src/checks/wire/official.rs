@@ -1,14 +1,7 @@
 //! Checks every message against MCP's official schema.
 
 use super::calls::{id, library, valid_calls};
-use crate::{
-    check::one_by_one,
-    checks::prelude::*,
-    era::Era,
-    generate::Inputs,
-    official,
-    talk::{Talk, is_answer},
-};
+use crate::{check::one_by_one, checks::prelude::*, era::Era, generate::Inputs, official, talk::is_answer};
 
 pub(super) const CHECK: Check = Check {
     id: "wire/official-schema",

@@ -3,7 +3,7 @@
 use tabellion_runtime::schema::compile_any;
 
 use super::calls::{id, library, native_only, short, valid_calls};
-use crate::{check::one_by_one, checks::prelude::*, generate::Inputs, reply, talk::Talk};
+use crate::{check::one_by_one, checks::prelude::*, generate::Inputs, reply};
 
 pub(super) const CHECK: Check = Check {
     id: "wire/output-schema",

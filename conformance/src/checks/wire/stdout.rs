@@ -1,12 +1,7 @@
 //! Checks that standard output carries only messages.
 
 use super::calls::{id, library, lines_only, short, valid_calls};
-use crate::{
-    WireError,
-    checks::prelude::*,
-    generate::Inputs,
-    talk::{Talk, is_answer},
-};
+use crate::{WireError, checks::prelude::*, generate::Inputs, talk::is_answer};
 
 pub(super) const CHECK: Check = Check {
     id: "wire/stdout-clean",

@@ -1,9 +1,7 @@
 //! Checks the list of tools against the contract.
 
-use tabellion_runtime::ToolSpec;
-
 use super::calls::{id, library, read_call, short};
-use crate::{checks::prelude::*, named, talk::Talk};
+use crate::checks::prelude::*;
 
 pub(super) const CHECK: Check = Check {
     id: "wire/tools-list",

@@ -1,7 +1,7 @@
 //! Checks of unknown methods.
 
 use super::calls::{library, short};
-use crate::{checks::prelude::*, talk::Talk};
+use crate::checks::prelude::*;
 
 pub(super) const CHECK: Check = Check {
     id: "wire/unknown-method",

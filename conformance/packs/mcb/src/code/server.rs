@@ -8,8 +8,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-use serde_json::Map;
-
 use super::{
     hit::{Hit, hits},
     tree::{Tree, word},

@@ -2,8 +2,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use serde_json::Map;
-use tabellion_runtime::{ContractSpec, ToolSpec, pointer, spec::ProvenanceType};
+use tabellion_runtime::{ContractSpec, pointer, spec::ProvenanceType};
 
 use super::note::Resource;
 use tabellion_conformance::checks::prelude::*;

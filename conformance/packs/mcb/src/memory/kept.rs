@@ -1,7 +1,5 @@
 //! Storing and reading: notes are kept verbatim; repeated ones are counted, except runs.
 
-use serde_json::Map;
-
 use super::{
     ask::{Caller, Memory, READER},
     note::{Note, Resource},

@@ -1,7 +1,5 @@
 //! Random programs that store notes, as data.
 
-use serde_json::Map;
-
 use super::{
     ask::Caller,
     note::{PROJECTS, REPOS, Resource, SESSIONS, TAGS, TYPES},

@@ -1,7 +1,5 @@
 //! Searching: filters apply before the cut, and scores measure how well an entry matches.
 
-use serde_json::Map;
-
 use super::{
     ask::{CONTEXT, MEMORY, Memory, READER},
     note::{Filters, Note, Resource},

@@ -3,7 +3,6 @@
 use std::{thread, time::Duration};
 
 use data_encoding::HEXLOWER;
-use serde_json::Map;
 use sha2::{Digest, Sha256};
 
 use super::{

@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use tabellion_runtime::{ToolSpec, spec::RestOperation};
+use tabellion_runtime::spec::RestOperation;
 
 use super::{
     audit::{FAILED, SUCCESS},

@@ -16,7 +16,6 @@ use crate::{
         },
     },
     era::Era,
-    named,
 };
 
 /// The most sessions that are opened.
