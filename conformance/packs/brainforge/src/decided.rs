@@ -2,10 +2,10 @@
 
 use super::{
     decision::{self, Decision},
-    review::{BEFORE, PROPOSED, Proposal},
+    review::{BEFORE, Decided, PROPOSED, Proposal},
     shelf::{By, Shelf, made, word},
 };
-use tabellion_conformance::{checks::prelude::*, judgement::Shows};
+use tabellion_conformance::checks::prelude::*;
 
 pub(super) const DECIDED: Check = Check {
     id: "review/decided",
@@ -14,16 +14,7 @@ pub(super) const DECIDED: Check = Check {
     explains: "Approves, rejects and sends back an agent's notes and changes. What was approved must be found, read and exported as it was \
                proposed; what was not must stay unseen, and a person can go on from what is there. What was decided on can't be decided \
                on again.",
-    cases: |_| {
-        let proposals = [Proposal::Note, Proposal::Change];
-        let all = proposals.into_iter().flat_map(|proposal| {
-            Decision::ALL.map(|decision| {
-                let name = format!("{}: {decision}", proposal.name());
-                Case::new(name, Decided { proposal, decision })
-            })
-        });
-        Ok(all.collect())
-    },
+    cases: |_| Ok(Decided::cases()),
     ..Check::must(|bench, case| decided(bench, case.read()?))
 };
 
@@ -48,13 +39,6 @@ named! {
     }
 }
 
-/// A decision on a proposal.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-struct Decided {
-    proposal: Proposal,
-    decision: Decision,
-}
-
 fn decided(bench: &Bench<'_>, case: Decided) -> Judgement {
     let Decided { proposal, decision } = case;
     let mut shelf = Shelf::start(bench)?;
@@ -63,12 +47,7 @@ fn decided(bench: &Bench<'_>, case: Decided) -> Judgement {
     let proposed = proposal.make(&mut shelf, &before, &word(PROPOSED))?;
     let earlier = shelf.scene.view()?.library;
     shelf.must_decide(decision, proposed.instance()?)?;
-    let later = shelf.scene.view()?.library;
-    let commits = later.commits_since(&earlier).len();
-    ensure(commits == 1 && later.status == earlier.status, || {
-        format!("a decision is {commits} commits, and `git status` says: {}", later.status)
-    })
-    .map_err(|stop| stop.shows(Shows::Commits))?;
+    shelf.ensure_one_commit(&earlier, "a decision is")?;
     let is_approved = decision == Decision::Approve;
     let is_change = proposed.id == before.id;
     let why = format!("on which a person decided: {decision}");
@@ -84,11 +63,9 @@ fn decided(bench: &Bench<'_>, case: Decided) -> Judgement {
     })?;
     if decision != Decision::Revise {
         for again in [Decision::Approve, Decision::Reject] {
-            let view = shelf.scene.view()?;
-            if shelf.decide(again, proposed.instance()?)?.is_ok() {
-                return Err(fail(format!("after {decision}, a person could {again} it again")));
-            }
-            view.same(&shelf.scene.view()?, "a refused decision")?;
+            let instance = proposed.instance()?;
+            let what = format!("after {decision}, a person could {again} it again");
+            shelf.must_not_decide(|| shelf.decide(again, &[], instance), what)?;
         }
     }
     // A person continues from the current version.
@@ -126,12 +103,9 @@ fn stale(bench: &Bench<'_>, meanwhile: Meanwhile) -> Judgement {
         }
         Meanwhile::Hand | Meanwhile::HandAgain => edit(&mut shelf, last, 3)?,
     }
-    let view = shelf.scene.view()?;
-    if shelf.decide(Decision::Approve, proposed.instance()?)?.is_ok() {
-        let what = "a proposal could be approved, although its note has changed since";
-        return Err(fail(what));
-    }
-    view.same(&shelf.scene.view()?, "a refused decision")?;
+    let instance = proposed.instance()?;
+    let what = "a proposal could be approved, although its note has changed since";
+    shelf.must_not_decide(|| shelf.decide(Decision::Approve, &[], instance), what)?;
     shelf.ensure_seen(By::Person, &word(3), true, "which a person wrote meanwhile")?;
     shelf.ensure_seen(By::Person, &word(PROPOSED), false, "which no person has approved")
 }

@@ -26,6 +26,9 @@ named! {
     }
 }
 
+/// The result of a decision's command; the inner error is its failure.
+type Outcome = Result<Result<(), String>, Stop>;
+
 /// Fails unless the operator has named the command by which a person decides.
 pub(super) fn required(shelf: &Shelf<'_, '_>) -> Result<(), Stop> {
     if shelf.bench.subject.launch.decide.is_some() {
@@ -83,24 +86,19 @@ impl Shelf<'_, '_> {
         run_within(&mut command, launch.patience)
     }
 
-    /// Shows a person the pending note, and decides on it; returns the failure of the first command that fails.
-    ///
-    /// # Errors
-    /// If there is no command for decisions.
-    pub(super) fn decide(&self, decision: Decision, instance: &str) -> Result<Result<(), String>, Stop> {
-        match self.show(instance) {
-            Ok(()) => self.decide_as_shown(decision, &[], instance),
-            refused => Ok(refused),
-        }
+    /// As [`show`](Self::show), but a failed command is a failure of the check.
+    pub(super) fn must_show(&self, instance: &str) -> Judgement {
+        self.show(instance).map_err(|why| fail(format!("a person can't be shown what waits: it {why}")))
     }
 
-    /// Shows a person the pending note, and approves the parts of these numbers; returns the failure of the first command that fails.
+    /// Shows a person the pending note, and decides on it, or on the parts of these numbers; returns the failure of the first command that
+    /// fails.
     ///
     /// # Errors
     /// If there is no command for decisions.
-    pub(super) fn decide_parts(&self, parts: &[usize], instance: &str) -> Result<Result<(), String>, Stop> {
+    pub(super) fn decide(&self, decision: Decision, parts: &[usize], instance: &str) -> Outcome {
         match self.show(instance) {
-            Ok(()) => self.decide_as_shown(Decision::Approve, parts, instance),
+            Ok(()) => self.decide_as_shown(decision, parts, instance),
             refused => Ok(refused),
         }
     }
@@ -109,12 +107,7 @@ impl Shelf<'_, '_> {
     ///
     /// # Errors
     /// If there is no command for decisions.
-    pub(super) fn decide_as_shown(
-        &self,
-        decision: Decision,
-        parts: &[usize],
-        instance: &str,
-    ) -> Result<Result<(), String>, Stop> {
+    pub(super) fn decide_as_shown(&self, decision: Decision, parts: &[usize], instance: &str) -> Outcome {
         let mut command = self.decision(decision, parts, instance)?;
         let outcome = run_within(&mut command, self.bench.subject.launch.patience);
         if let Err(why) = &outcome {
@@ -123,9 +116,22 @@ impl Shelf<'_, '_> {
         Ok(outcome)
     }
 
+    /// Fails with `what` unless a decision is refused, and with a difference unless it changes nothing.
+    pub(super) fn must_not_decide(
+        &self,
+        decide: impl FnOnce() -> Outcome,
+        what: impl Into<String>,
+    ) -> Judgement {
+        let before = self.scene.view()?;
+        if decide()?.is_ok() {
+            return Err(fail(what));
+        }
+        before.same(&self.scene.view()?, "a refused decision")
+    }
+
     /// As [`decide`](Self::decide), but a failed command is a failure of the check.
-    pub(super) fn must_decide(&self, decision: Decision, instance: &str) -> Result<(), Stop> {
-        let outcome = self.decide(decision, instance)?;
+    pub(super) fn must_decide(&self, decision: Decision, instance: &str) -> Judgement {
+        let outcome = self.decide(decision, &[], instance)?;
         outcome.map_err(|why| fail(format!("a person can't {decision} what waits: it {why}")))
     }
 

@@ -35,8 +35,7 @@ fn proposed<'b, 'a>(bench: &'b Bench<'a>) -> Result<(Shelf<'b, 'a>, String), Sto
     let proposed = Proposal::Change.make(&mut shelf, &before, &word(PROPOSED))?;
     let instance = proposed.instance()?.to_owned();
     shelf.restart()?;
-    let outcome = shelf.show(&instance);
-    outcome.map_err(|why| fail(format!("a person can't be shown what waits: it {why}")))?;
+    shelf.must_show(&instance)?;
     Ok((shelf, instance))
 }
 
@@ -51,7 +50,7 @@ fn killed(bench: &Bench<'_>, part: u32, of: u32) -> Judgement {
     shelf.decide_and_kill(Decision::Approve, &instance, takes * part / of)?;
     let is_taken = shelf.sees(By::Person, &word(PROPOSED))?;
     shelf.ensure_seen(By::Person, &word(BEFORE), !is_taken, "after a decision was killed")?;
-    let again = shelf.decide(Decision::Approve, &instance)?;
+    let again = shelf.decide(Decision::Approve, &[], &instance)?;
     ensure(again.is_ok() != is_taken, || {
         let (seen, done) = (if is_taken { "seen" } else { "not seen" }, again.is_ok());
         format!("after a decision was killed, the change is {seen}, and approving it again succeeds: {done}")

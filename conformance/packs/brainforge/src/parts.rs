@@ -6,7 +6,7 @@ use super::{
     tool::Tool,
     written::Written,
 };
-use tabellion_conformance::{checks::prelude::*, judgement::Shows};
+use tabellion_conformance::checks::prelude::*;
 
 pub(super) const EXACT: Check = Check {
     id: "review/parts",
@@ -156,14 +156,9 @@ fn exact(bench: &Bench<'_>, case: &Parts) -> Judgement {
     decision::in_parts(&shelf)?;
     let proposed = proposal.make(&mut shelf)?;
     let earlier = shelf.scene.view()?.library;
-    let outcome = shelf.decide_parts(parts, proposed.instance()?)?;
+    let outcome = shelf.decide(Decision::Approve, parts, proposed.instance()?)?;
     outcome.map_err(|why| fail(format!("a person can't approve the parts {parts:?}: it {why}")))?;
-    let later = shelf.scene.view()?.library;
-    let commits = later.commits_since(&earlier).len();
-    ensure(commits == 1 && later.status == earlier.status, || {
-        format!("an approval of parts is {commits} commits, and `git status` says: {}", later.status)
-    })
-    .map_err(|stop| stop.shows(Shows::Commits))?;
+    shelf.ensure_one_commit(&earlier, "an approval of parts is")?;
     ensure_note(&mut shelf, &proposed.id, proposed.version, &proposal.content(parts))?;
     for part in 1..=PARTS {
         let is_taken = parts.contains(&part);
@@ -175,13 +170,9 @@ fn exact(bench: &Bench<'_>, case: &Parts) -> Judgement {
             }
         }
     }
-    let view = shelf.scene.view()?;
-    if shelf.decide(Decision::Approve, proposed.instance()?)?.is_ok() {
-        let what =
-            "what was left of a proposal could be approved, although its author has not proposed it again";
-        return Err(fail(what));
-    }
-    view.same(&shelf.scene.view()?, "a refused decision")?;
+    let instance = proposed.instance()?;
+    let what = "what was left of a proposal could be approved, although its author has not proposed it again";
+    shelf.must_not_decide(|| shelf.decide(Decision::Approve, &[], instance), what)?;
     let mut arguments = change(&proposed.id, proposed.version + 1, "");
     arguments["content"] = proposal.whole().into();
     let again = shelf.write(By::Agent, Tool::Update, &arguments)?;
@@ -199,10 +190,8 @@ fn unknown(bench: &Bench<'_>, parts: &[usize]) -> Judgement {
     let mut shelf = Shelf::start(bench)?;
     decision::in_parts(&shelf)?;
     let proposed = Proposal::Change.make(&mut shelf)?;
-    let view = shelf.scene.view()?;
-    if shelf.decide_parts(parts, proposed.instance()?)?.is_ok() {
-        return Err(fail(format!("the parts {parts:?} of a proposal that has {PARTS} could be approved")));
-    }
-    view.same(&shelf.scene.view()?, "a refused decision")?;
-    shelf.must_decide(Decision::Approve, proposed.instance()?)
+    let instance = proposed.instance()?;
+    let what = format!("the parts {parts:?} of a proposal that has {PARTS} could be approved");
+    shelf.must_not_decide(|| shelf.decide(Decision::Approve, parts, instance), what)?;
+    shelf.must_decide(Decision::Approve, instance)
 }

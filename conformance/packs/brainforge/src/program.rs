@@ -175,7 +175,7 @@ impl Model<'_, '_, '_> {
             Decision::Reject => true,
             Decision::Revise => !waiting.is_sent_back,
         };
-        let outcome = self.shelf.decide(decision, &waiting.instance)?;
+        let outcome = self.shelf.decide(decision, &[], &waiting.instance)?;
         ensure(outcome.is_ok() == may, || {
             let is = if may { "may" } else { "must not" };
             let said = outcome.err().unwrap_or_else(|| "done".into());
@@ -229,7 +229,7 @@ impl Model<'_, '_, '_> {
 }
 
 /// Returns the model of a created note.
-fn note(by: By, word: &str, written: Written) -> Result<Note, tabellion_conformance::judgement::Stop> {
+fn note(by: By, word: &str, written: Written) -> Result<Note, Stop> {
     if by == By::Person {
         let Written { id, version, .. } = made(written)?;
         return Ok(Note { id, canonical: Some((version, word.to_owned())), waiting: None });

@@ -75,6 +75,25 @@ impl Proposal {
     }
 }
 
+/// A decision on a proposal.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub(super) struct Decided {
+    pub(super) proposal: Proposal,
+    pub(super) decision: Decision,
+}
+
+impl Decided {
+    /// Returns a case for each decision on a proposal of an agent.
+    pub(super) fn cases() -> Vec<Case> {
+        let all = [Proposal::Note, Proposal::Change].into_iter().flat_map(|proposal| {
+            Decision::ALL.map(|decision| {
+                Case::new(format!("{}: {decision}", proposal.name()), Self { proposal, decision })
+            })
+        });
+        all.collect()
+    }
+}
+
 /// Word of the existing note.
 pub(super) const BEFORE: usize = 1;
 /// Word of the proposal.
@@ -120,10 +139,8 @@ fn own(bench: &Bench<'_>, decision: Decision) -> Judgement {
     decision::required(&shelf)?;
     let before = shelf.create(By::Person, &word(BEFORE))?;
     let proposed = Proposal::ByPerson.make(&mut shelf, &before, &word(PROPOSED))?;
-    let view = shelf.scene.view()?;
-    if shelf.decide(decision, proposed.instance()?)?.is_ok() {
-        return Err(fail(format!("the author of a proposal could {decision} it")));
-    }
-    view.same(&shelf.scene.view()?, "a refused decision")?;
+    let instance = proposed.instance()?;
+    let what = format!("the author of a proposal could {decision} it");
+    shelf.must_not_decide(|| shelf.decide(decision, &[], instance), what)?;
     shelf.ensure_seen(By::Person, &word(PROPOSED), false, "on which only its author has decided")
 }

@@ -10,9 +10,10 @@ use super::{
     written::{Status, Written},
 };
 use tabellion_conformance::{
-    bytes, callers,
+    Ledger, bytes, callers,
     checks::prelude::*,
     http::{Request, Url},
+    judgement::Shows,
     reply::text,
 };
 
@@ -193,6 +194,16 @@ impl<'b, 'a> Shelf<'b, 'a> {
             let does = if sees { "shows" } else { "does not show" };
             format!("a search {does} `{word}`, {why}")
         })
+    }
+
+    /// Fails unless the library has one commit since `earlier`, and nothing else uncommitted; `what` is the beginning of the sentence.
+    pub(super) fn ensure_one_commit(&self, earlier: &Ledger, what: &str) -> Judgement {
+        let later = self.scene.view()?.library;
+        let commits = later.commits_since(earlier).len();
+        ensure(commits == 1 && later.status == earlier.status, || {
+            format!("{what} {commits} commits, and `git status` says: {}", later.status)
+        })
+        .map_err(|stop| stop.shows(Shows::Commits))
     }
 
     /// Reads a resource; `None` if the server refuses it.

@@ -2,7 +2,7 @@
 
 use super::{
     decision::{self, Decision},
-    review::{BEFORE, PROPOSED, Proposal},
+    review::{BEFORE, Decided, PROPOSED},
     shelf::{By, Shelf, word},
 };
 use tabellion_conformance::checks::prelude::*;
@@ -14,44 +14,24 @@ pub(super) const CHECK: Check = Check {
     explains: "Shows a person an agent's proposal, lets the agent revise it, and then decides as the person who has seen the first version: by \
                approval, rejection and sending back. That must be refused, since an approval would publish what no person has read. Shown \
                the proposal again, the person must be able to decide on it.",
-    cases: |_| {
-        let proposals = [Proposal::Note, Proposal::Change].into_iter();
-        let all = proposals.flat_map(|proposal| {
-            Decision::ALL.map(|decision| {
-                let name = format!("{}: {decision}", proposal.name());
-                Case::new(name, Shown { proposal, decision })
-            })
-        });
-        Ok(all.collect())
-    },
+    cases: |_| Ok(Decided::cases()),
     ..Check::must(|bench, case| shown(bench, case.read()?))
 };
 
 /// Word of the revision.
 const REVISED: usize = 3;
 
-/// A decision on a proposal.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-struct Shown {
-    proposal: Proposal,
-    decision: Decision,
-}
-
-fn shown(bench: &Bench<'_>, case: Shown) -> Judgement {
-    let Shown { proposal, decision } = case;
+fn shown(bench: &Bench<'_>, case: Decided) -> Judgement {
+    let Decided { proposal, decision } = case;
     let mut shelf = Shelf::start(bench)?;
     decision::shown(&shelf)?;
     let before = shelf.create(By::Person, &word(BEFORE))?;
     let proposed = proposal.make(&mut shelf, &before, &word(PROPOSED))?;
-    let outcome = shelf.show(proposed.instance()?);
-    outcome.map_err(|why| fail(format!("a person can't be shown what waits: it {why}")))?;
+    shelf.must_show(proposed.instance()?)?;
     let revised = shelf.update(By::Agent, &proposed.id, proposed.version, &word(REVISED))?;
-    let view = shelf.scene.view()?;
-    if shelf.decide_as_shown(decision, &[], proposed.instance()?)?.is_ok() {
-        let what = format!("a person could {decision} a revision of a proposal without having been shown it");
-        return Err(fail(what));
-    }
-    view.same(&shelf.scene.view()?, "a refused decision")?;
+    let instance = proposed.instance()?;
+    let what = format!("a person could {decision} a revision of a proposal without having been shown it");
+    shelf.must_not_decide(|| shelf.decide_as_shown(decision, &[], instance), what)?;
     shelf.must_decide(decision, revised.instance()?)?;
     let is_approved = decision == Decision::Approve;
     let why = format!("on which a person decided: {decision}");
