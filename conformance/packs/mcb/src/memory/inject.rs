@@ -2,7 +2,7 @@
 
 use super::{
     note::{Filters, Note, Resource},
-    program::{Mix, Step},
+    program::{Mix, QuestionCase},
     shelf::{self, Shelf},
 };
 use tabellion_conformance::checks::prelude::*;
@@ -25,13 +25,6 @@ const CHARS_PER_TOKEN: usize = 4;
 /// Default numbers of entries and tokens.
 const DEFAULTS: (usize, usize) = (10, 2_000);
 
-/// Stored notes, and queries about them.
-#[derive(Debug, Serialize, Deserialize)]
-struct Contexts {
-    steps: Vec<Step>,
-    questions: Vec<Question>,
-}
-
 #[derive(Debug, Serialize, Deserialize)]
 struct Question {
     resource: Resource,
@@ -43,32 +36,25 @@ struct Question {
 }
 
 fn cases(bench: &Bench<'_>) -> Vec<Case> {
-    let mut dice = bench.dice("inject");
-    let case = |number| {
-        let steps = Mix::ALL.program(&mut dice);
-        let question = |_| {
-            let resource = Resource::ALL[dice.usize(..Resource::ALL.len())];
-            let asked = if dice.bool() {
-                Filters::random(&mut dice)
-            } else {
-                Filters { tags: Filters::random_tags(&mut dice), ..Filters::default() }
-            };
-            Question {
-                resource,
-                query: (dice.u8(..4) == 0).then(|| "prices are cents".to_owned()),
-                limit: dice.bool().then(|| dice.usize(1..8)),
-                max_tokens: (dice.u8(..4) > 0).then(|| dice.usize(1..400)),
-                asked: asked.fit("inject", resource),
-            }
+    Mix::ALL.questions(bench, "inject", QUESTIONS, |dice| {
+        let resource = Resource::random(dice);
+        let asked = if dice.bool() {
+            Filters::random(dice)
+        } else {
+            Filters { tags: Filters::random_tags(dice), ..Filters::default() }
         };
-        let questions = (0..QUESTIONS).map(question).collect();
-        Case::new(format!("program {number}"), Contexts { steps, questions })
-    };
-    (1..=bench.pick(3, 20)).map(case).collect()
+        Question {
+            resource,
+            query: (dice.u8(..4) == 0).then(|| "prices are cents".to_owned()),
+            limit: dice.bool().then(|| dice.usize(1..8)),
+            max_tokens: (dice.u8(..4) > 0).then(|| dice.usize(1..400)),
+            asked: asked.fit("inject", resource),
+        }
+    })
 }
 
 fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
-    let Contexts { steps, questions } = case.read()?;
+    let QuestionCase::<Question> { steps, questions } = case.read()?;
     let (mut memory, shelf) = shelf::play(bench, &steps)?;
     for question in questions {
         let mut arguments = question.asked.arguments();

@@ -3,7 +3,7 @@
 use super::{
     ask::{CONTEXT, Caller, MEMORY, Memory},
     note::{Filters, Note, Resource},
-    program::{Mix, Step},
+    program::{Mix, QuestionCase},
     shelf,
 };
 use tabellion_conformance::checks::prelude::*;
@@ -35,29 +35,18 @@ const MAX_PREVIEW_CHARS: usize = 120;
 /// Number of questions of a case.
 const QUESTIONS: usize = 30;
 
-/// Stored notes, and queries about them.
-#[derive(Debug, Serialize, Deserialize)]
-struct Listing {
-    steps: Vec<Step>,
-    questions: Vec<(Resource, Filters, u64)>,
-}
+/// A list of a resource, with filters and a limit.
+type Question = (Resource, Filters, u64);
 
 fn cases(bench: &Bench<'_>, what: &str) -> Vec<Case> {
-    let mut dice = bench.dice(what);
-    let case = |number| {
-        let steps = Mix::ALL.program(&mut dice);
-        let question = |_| {
-            let resource = Resource::ALL[dice.usize(..Resource::ALL.len())];
-            (resource, Filters::random(&mut dice).fit("list", resource), dice.u64(1..12))
-        };
-        let questions = (0..QUESTIONS).map(question).collect();
-        Case::new(format!("program {number}"), Listing { steps, questions })
-    };
-    (1..=bench.pick(3, 20)).map(case).collect()
+    Mix::ALL.questions(bench, what, QUESTIONS, |dice| -> Question {
+        let resource = Resource::random(dice);
+        (resource, Filters::random(dice).fit("list", resource), dice.u64(1..12))
+    })
 }
 
 fn listed(bench: &Bench<'_>, case: &Case) -> Judgement {
-    let Listing { steps, questions } = case.read()?;
+    let QuestionCase::<Question> { steps, questions } = case.read()?;
     let (mut memory, shelf) = shelf::play(bench, &steps)?;
     for (resource, asked, limit) in questions {
         let mut arguments = asked.arguments();
@@ -110,7 +99,7 @@ fn previews(entry: &Value, note: &Note) -> Result<(), String> {
 }
 
 fn no_filter(bench: &Bench<'_>, case: &Case) -> Judgement {
-    let Listing { steps, questions } = case.read()?;
+    let QuestionCase::<Question> { steps, questions } = case.read()?;
     let (mut memory, shelf) = shelf::play(bench, &steps)?;
     for resource in Resource::ALL {
         let anchor = shelf.notes(resource).next().map(|note| note.id.clone());

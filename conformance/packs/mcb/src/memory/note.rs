@@ -15,6 +15,10 @@ pub(super) enum Resource {
 }
 
 impl Resource {
+    pub(super) fn random(dice: &mut fastrand::Rng) -> Self {
+        Self::ALL[dice.usize(..Self::ALL.len())]
+    }
+
     pub(super) const ALL: [Self; 5] =
         [Self::Observation, Self::Execution, Self::QualityGate, Self::ErrorPattern, Self::Session];
 

@@ -30,6 +30,13 @@ pub(super) struct Store {
     pub(super) place: Map<String, Value>,
 }
 
+/// Stored notes, and queries about them.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct QuestionCase<Question> {
+    pub(super) steps: Vec<Step>,
+    pub(super) questions: Vec<Question>,
+}
+
 /// Parameters of programs.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Mix {
@@ -63,6 +70,23 @@ impl Mix {
         let mut dice = bench.dice(what);
         let programs = (1..=many).map(|number| (number, self.program(&mut dice)));
         programs.map(|(number, steps)| Case::new(format!("program {number}"), steps)).collect()
+    }
+
+    /// Returns cases with a program and questions each.
+    pub(super) fn questions<Question: Serialize>(
+        &self,
+        bench: &Bench<'_>,
+        what: &str,
+        many: usize,
+        mut question: impl FnMut(&mut fastrand::Rng) -> Question,
+    ) -> Vec<Case> {
+        let mut dice = bench.dice(what);
+        let case = |number| {
+            let steps = self.program(&mut dice);
+            let questions = (0..many).map(|_| question(&mut dice)).collect();
+            Case::new(format!("program {number}"), QuestionCase { steps, questions })
+        };
+        (1..=bench.pick(3, 20)).map(case).collect()
     }
 
     fn store(&self, dice: &mut fastrand::Rng, number: usize) -> Store {

@@ -3,7 +3,7 @@
 use super::{
     ask::{CONTEXT, MEMORY, Memory, READER},
     note::{Filters, Note, Resource},
-    program::{Mix, Step},
+    program::{Mix, QuestionCase, Step},
     shelf::{self, Shelf},
 };
 use tabellion_conformance::checks::prelude::*;
@@ -35,13 +35,6 @@ const QUESTIONS: usize = 40;
 const COMMON: &str = "cents";
 /// More than the notes of a case.
 const ALL: u64 = 1_000;
-
-/// Stored notes, and queries about them.
-#[derive(Debug, Serialize, Deserialize)]
-struct Searches {
-    steps: Vec<Step>,
-    questions: Vec<Question>,
-}
 
 /// A search of the common word.
 #[derive(Debug, Serialize, Deserialize)]
@@ -88,7 +81,7 @@ fn cases(bench: &Bench<'_>, what: &str) -> Vec<Case> {
             }
         }
         let questions = (0..QUESTIONS).map(|_| Question::random(&mut dice, &mix)).collect();
-        Case::new(format!("program {number}"), Searches { steps, questions })
+        Case::new(format!("program {number}"), QuestionCase { steps, questions })
     };
     (1..=bench.pick(3, 20)).map(case).collect()
 }
@@ -165,7 +158,7 @@ impl Question {
 }
 
 fn filters(bench: &Bench<'_>, case: &Case) -> Judgement {
-    let Searches { steps, questions } = case.read()?;
+    let QuestionCase::<Question> { steps, questions } = case.read()?;
     let (mut memory, shelf) = shelf::play(bench, &steps)?;
     for question in questions {
         let is = if question.is_context { CONTEXT } else { MEMORY };
@@ -196,7 +189,7 @@ fn ids<'v>(answer: &'v Value, member: &str) -> Vec<&'v str> {
 }
 
 fn scores(bench: &Bench<'_>, case: &Case) -> Judgement {
-    let Searches { steps, .. } = case.read()?;
+    let QuestionCase::<Question> { steps, .. } = case.read()?;
     let (mut memory, _) = shelf::play(bench, &steps)?;
     let queries = ["cents", "prices are cents", "Zähler wait cents", "память", "passed tests of prices"];
     for query in queries {
@@ -215,11 +208,7 @@ fn scores(bench: &Bench<'_>, case: &Case) -> Judgement {
 }
 
 /// Returns the scores of an answer, which must be from 0 to 1 and descend.
-fn descending(
-    answer: &Value,
-    member: &str,
-    query: &str,
-) -> Result<Vec<f64>, tabellion_conformance::judgement::Stop> {
+fn descending(answer: &Value, member: &str, query: &str) -> Result<Vec<f64>, Stop> {
     let hits = answer["results"].as_array().into_iter().flatten();
     let scores: Vec<_> = hits.map(|hit| hit[member].as_f64().unwrap_or(f64::NAN)).collect();
     ensure(scores.iter().all(|score| (0.0..=1.0).contains(score)), || {

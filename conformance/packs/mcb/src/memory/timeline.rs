@@ -3,7 +3,7 @@
 use super::{
     ask::{Memory, READER},
     note::{Filters, Note, Resource},
-    program::{Mix, Step},
+    program::{Mix, QuestionCase},
     shelf::{self, Shelf},
 };
 use tabellion_conformance::checks::prelude::*;
@@ -25,13 +25,6 @@ const QUESTIONS: usize = 60;
 /// Default number of neighbours on each side.
 const DEFAULT_DEPTH: u64 = 5;
 
-/// Stored notes, and queries about them.
-#[derive(Debug, Serialize, Deserialize)]
-struct Timelines {
-    steps: Vec<Step>,
-    questions: Vec<Question>,
-}
-
 #[derive(Debug, Serialize, Deserialize)]
 struct Question {
     resource: Resource,
@@ -45,34 +38,21 @@ struct Question {
 }
 
 fn cases(bench: &Bench<'_>) -> Vec<Case> {
-    let mut dice = bench.dice("timeline");
     let mix = Mix { pauses: 3, steps: 30, ..Mix::ALL };
-    let case = |number| {
-        let steps = mix.program(&mut dice);
-        let question = |_| {
-            let resource = Resource::ALL[dice.usize(..Resource::ALL.len())];
-            let mut depth = || dice.bool().then(|| dice.u64(..7));
-            let (before, after) = (depth(), depth());
-            let window = dice.bool().then(|| dice.u64(..4));
-            let is_filtered = dice.bool();
-            let asked = if is_filtered { Filters::random(&mut dice) } else { Filters::default() };
-            Question {
-                resource,
-                anchor: dice.usize(..mix.steps),
-                before,
-                after,
-                window,
-                asked: asked.fit("timeline", resource),
-            }
-        };
-        let questions = (0..QUESTIONS).map(question).collect();
-        Case::new(format!("program {number}"), Timelines { steps, questions })
-    };
-    (1..=bench.pick(3, 20)).map(case).collect()
+    mix.questions(bench, "timeline", QUESTIONS, |dice| {
+        let resource = Resource::random(dice);
+        let mut depth = || dice.bool().then(|| dice.u64(..7));
+        let (before, after) = (depth(), depth());
+        let window = dice.bool().then(|| dice.u64(..4));
+        let is_filtered = dice.bool();
+        let asked = if is_filtered { Filters::random(dice) } else { Filters::default() };
+        let anchor = dice.usize(..mix.steps);
+        Question { resource, anchor, before, after, window, asked: asked.fit("timeline", resource) }
+    })
 }
 
 fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
-    let Timelines { steps, questions } = case.read()?;
+    let QuestionCase::<Question> { steps, questions } = case.read()?;
     let (mut memory, shelf) = shelf::play(bench, &steps)?;
     for question in questions {
         around(&mut memory, &shelf, &question)?;
