@@ -23,7 +23,12 @@ const DOCUMENTS: &[(&str, &str)] = &[
 
 /// Creates a library with a person's uncommitted work.
 pub(super) fn at_work<'a>(bench: &Bench<'a>) -> Result<Scene<'a>, Stop> {
-    let scene = bench.scene(DOCUMENTS)?;
+    at_work_beside(bench, &[])
+}
+
+/// As [`at_work`], in a library that also has these documents.
+pub(super) fn at_work_beside<'a>(bench: &Bench<'a>, documents: &[(&str, &str)]) -> Result<Scene<'a>, Stop> {
+    let scene = bench.scene(&[documents, DOCUMENTS].concat())?;
     scene.put("notes/staged.md", "# Staged\n\nnew\n")?;
     scene.put("notes/both.md", "# Both\n\nstaged\n")?;
     scene.put("notes/new.md", "# New\n\nstaged\n")?;

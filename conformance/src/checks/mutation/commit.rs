@@ -4,7 +4,7 @@ use std::iter;
 
 use crate::{
     adapter::Adapter, callers, check::counted, checks::prelude::*, documents::CHANGES, ledger,
-    reply::Success, request::examples as examples_of, scene::View, settled, subject::Commits,
+    reply::Success, request::examples as examples_of, settled, subject::Commits,
 };
 
 pub(super) const ONE_COMMIT: Check = Check {
@@ -69,36 +69,45 @@ fn cases(bench: &Bench<'_>, fits: fn(&ToolSpec) -> bool) -> Result<Vec<Case>, St
             cases.push(Case::new(name, effect));
         }
     }
-    // An adapter maps effects; it does not know an example's other arguments.
-    let is_native = matches!(bench.subject.adapter, Adapter::Native);
-    let mutating = bench.subject.operations().filter(|tool| tool.mutating && fits(tool));
-    for tool in mutating.filter(|_| is_native) {
-        for example in tool.examples.iter().filter(|example| example.valid) {
-            let name = format!("{}: {}", tool.label(), example.name);
-            let (tool, example) = (tool.label().to_owned(), example.name.to_owned());
-            cases.push(Case::new(name, Mutation::Example { tool, example }));
-        }
-    }
+    cases.extend(example_cases(bench, fits));
     Ok(cases)
 }
 
+/// Returns a case for each valid example of the mutating tools that `fits` accepts.
+pub(super) fn example_cases(bench: &Bench<'_>, fits: fn(&ToolSpec) -> bool) -> Vec<Case> {
+    // An adapter maps effects; it does not know an example's other arguments.
+    let is_native = matches!(bench.subject.adapter, Adapter::Native);
+    let mutating = bench.subject.operations().filter(|tool| is_native && tool.mutating && fits(tool));
+    let cases = mutating.flat_map(|tool| {
+        let valid = tool.examples.iter().filter(|example| example.valid);
+        valid.map(|example| {
+            let name = format!("{}: {}", tool.label(), example.name);
+            let (tool, example) = (tool.label().to_owned(), example.name.to_owned());
+            Case::new(name, Mutation::Example { tool, example })
+        })
+    });
+    cases.collect()
+}
+
 /// An accepted mutation, with the library before and after it.
-struct AcceptedMutation<'a> {
-    scene: Scene<'a>,
+pub(super) struct AcceptedMutation<'a> {
+    pub(super) scene: Scene<'a>,
     /// Kept open so that the server can finish its work after the answer.
     _client: Client<'a>,
-    call: Call,
+    pub(super) call: Call,
     done: Success,
-    before: View,
+    pub(super) before: Moment,
     /// True if HEAD had moved when the answer arrived.
     is_committed: bool,
-    after: View,
+    pub(super) after: Moment,
 }
 
 fn accepted_mutation<'a>(bench: &Bench<'a>, case: &Case) -> Result<AcceptedMutation<'a>, Stop> {
     let (effect, path, content) = match case.read()? {
         Mutation::Effect { effect, path, content } => (effect, path, content),
-        Mutation::Example { tool, example } => return accepted_example(bench, &tool, &example),
+        Mutation::Example { tool, example } => {
+            return accepted_example(bench, &tool, &example, |documents| bench.scene(documents));
+        }
     };
     let with = With { path: &path, content: &content, target: "## Scope" };
     let call = bench.request(CHANGES[effect], with)?;
@@ -120,11 +129,11 @@ fn make<'a>(
     mut client: Client<'a>,
     call: Call,
 ) -> Result<Result<AcceptedMutation<'a>, Refusal>, Stop> {
-    let before = scene.view()?;
+    let before = Moment::capture(&scene)?;
     Ok(match client.make(&call)? {
         Reply::Done(done) => Ok(AcceptedMutation {
-            is_committed: scene.head() != before.library.commits.first().cloned(),
-            after: scene.view()?,
+            is_committed: scene.head() != before.view.library.commits.first().cloned(),
+            after: Moment::capture(&scene)?,
             scene,
             _client: client,
             call,
@@ -135,8 +144,14 @@ fn make<'a>(
     })
 }
 
-/// Makes a valid example, as the first caller and on the first library for which the server accepts it.
-fn accepted_example<'a>(bench: &Bench<'a>, tool: &str, example: &str) -> Result<AcceptedMutation<'a>, Stop> {
+/// Makes a valid example, as the first caller and on the first library for which the server accepts it. `library` creates one of
+/// these documents.
+pub(super) fn accepted_example<'a>(
+    bench: &Bench<'a>,
+    tool: &str,
+    example: &str,
+    library: impl Fn(&[(&str, &str)]) -> Result<Scene<'a>, Stop>,
+) -> Result<AcceptedMutation<'a>, Stop> {
     let found = bench.subject.operations().find(|it| it.name == tool);
     let found = found.ok_or_else(|| not_applicable(format!("the server has no tool `{tool}`")))?;
     let mut examples = found.examples.iter().filter(|it| it.valid && it.name == example);
@@ -156,7 +171,7 @@ fn accepted_example<'a>(bench: &Bench<'a>, tool: &str, example: &str) -> Result<
     let callers = iter::once(None).chain(roles.map(Some));
     let mut refusal = String::new();
     for (role, (documents, others_first)) in callers.flat_map(|role| libraries.map(|it| (role, it))) {
-        let scene = bench.scene(documents)?;
+        let scene = library(documents)?;
         let mut client = match callers::open(bench, &scene, role) {
             // The server has no caller of this role for the suite.
             Err(Stop::NotApplicable(_)) => continue,
@@ -186,8 +201,8 @@ fn is_plain(path: &str) -> bool {
 
 fn judge_one_commit(bench: &Bench<'_>, case: &Case) -> Judgement {
     let mutation = accepted_mutation(bench, case)?;
-    let commits = mutation.after.library.commits_since(&mutation.before.library);
-    let is_late = || settled::wait_for_commit(&mutation.scene, &mutation.before.library);
+    let commits = mutation.after.view.library.commits_since(&mutation.before.view.library);
+    let is_late = || settled::wait_for_commit(&mutation.scene, &mutation.before.view.library);
     if bench.subject.commits != Commits::Never && !mutation.is_committed && is_late()? {
         return Err(fail("the call was answered before its commit was made"));
     }
@@ -197,7 +212,7 @@ fn judge_one_commit(bench: &Bench<'_>, case: &Case) -> Judgement {
     let root = mutation.scene.library();
     let parents = ledger::git(&root, &["rev-list", "--parents", "--max-count=1", "HEAD"])?;
     let parents: Vec<_> = parents.split_whitespace().skip(1).collect();
-    ensure(parents == [mutation.before.library.commits[0].as_str()], || {
+    ensure(parents == [mutation.before.view.library.commits[0].as_str()], || {
         format!("the commit's parents are {parents:?} instead of the last commit")
     })?;
     let changed =
@@ -205,7 +220,7 @@ fn judge_one_commit(bench: &Bench<'_>, case: &Case) -> Judgement {
     let (changed, path) = (changed.lines().collect::<Vec<_>>(), mutation.call.path());
     let is_one = match changed[..] {
         // The written text may have been there before.
-        [] => mutation.before.library.files == mutation.after.library.files,
+        [] => mutation.before.view.library.files == mutation.after.view.library.files,
         [changed] => path.is_empty() || changed == path,
         _ => false,
     };
@@ -213,7 +228,7 @@ fn judge_one_commit(bench: &Bench<'_>, case: &Case) -> Judgement {
         let expected = if path.is_empty() { "one document" } else { &path };
         format!("the commit changes {changed:?} instead of `{expected}`")
     })?;
-    let (before, after) = (&mutation.before.library.status, &mutation.after.library.status);
+    let (before, after) = (&mutation.before.view.library.status, &mutation.after.view.library.status);
     ensure(before == after, || format!("`git status` lists uncommitted changes: {after}"))
 }
 
@@ -222,8 +237,8 @@ fn judge_returned_id(bench: &Bench<'_>, case: &Case) -> Judgement {
     let Some(returned) = commit_id(mutation.call.tool, &mutation.done.response) else {
         return Err(fail("the response has no commit id"));
     };
-    let head = mutation.after.library.commits.first().cloned().unwrap_or_default();
-    ensure(returned == head && head != mutation.before.library.commits[0], || {
+    let head = mutation.after.view.library.commits.first().cloned().unwrap_or_default();
+    ensure(returned == head && head != mutation.before.view.library.commits[0], || {
         format!("the response has commit `{returned}` instead of `{head}`")
     })
 }

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::commit;
 use crate::{
     checks::{person, prelude::*},
     documents::CHANGES,
@@ -15,10 +16,13 @@ pub(super) const ONLY_ITS_DOCUMENT: Check = Check {
     states: "A mutation touches no other document: not its bytes, its mode, its timestamp, nor its \
             staged changes.",
     explains: "A person has staged changes, unstaged changes, both in one document, new documents and a deletion. \
-               Makes each mutating call on yet another document. All other files with their timestamps, index entries, \
-               `git status`, hooks and configuration must be unchanged, and the commit must not contain the person's \
-               changes.",
-    cases: |bench| cases(bench, &["-"]),
+               Makes each mutating call on yet another document; if the contract declares no effects, each valid example of its \
+               mutating tools. All other files with their timestamps, index entries, `git status`, hooks and configuration must be \
+               unchanged, and the commit must not contain the person's changes.",
+    cases: |bench| {
+        let has_effects = CHANGES.iter().any(|kind| bench.subject.tool_with(*kind).is_some());
+        if has_effects { cases(bench, &["-"]) } else { Ok(commit::example_cases(bench, |_| true)) }
+    },
     ..Check::must(judge_only_its_document)
 };
 
@@ -36,6 +40,18 @@ pub(super) const PERSON_UNCOMMITTED: Check = Check {
 
 /// Path of a document in a missing folder.
 const NEW: &str = "notes/made/deep.md";
+
+/// A mutation beside a person's work.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Mutation {
+    Effect(Change),
+    /// A valid example of a tool, by its name.
+    Example {
+        tool: String,
+        example: String,
+    },
+}
 
 /// A change of a document in a git state.
 #[derive(Debug, Serialize, Deserialize)]
@@ -65,7 +81,10 @@ fn cases(bench: &Bench<'_>, states: &[&str]) -> Result<Vec<Case>, Stop> {
 }
 
 fn judge_only_its_document(bench: &Bench<'_>, case: &Case) -> Judgement {
-    let kind = CHANGES[case.read::<Change>()?.effect];
+    let kind = match case.read()? {
+        Mutation::Effect(change) => CHANGES[change.effect],
+        Mutation::Example { tool, example } => return judge_example(bench, &tool, &example),
+    };
     let scene = person::at_work(bench)?;
     let paths: &[&str] = match kind {
         EffectKind::Write => &[person::DOCUMENT, NEW],
@@ -86,15 +105,35 @@ fn judge_only_its_document(bench: &Bench<'_>, case: &Case) -> Judgement {
             }
             return Err(refused("a valid call", &refusal));
         }
-        before.same_documents(&after, &[path])?;
-        before.same_around(&after)?;
-        before.same_control(&after)?;
-        let (old, new) = (&before.view.library, &after.view.library);
-        same_lines("the index", &old.index, &new.index, path)?;
-        same_lines("`git status`", &old.status, &new.status, path)?;
-        commits_only(&scene, old, path)?;
+        judge_others(&scene, &before, &after, path)?;
     }
     Ok(())
+}
+
+fn judge_example(bench: &Bench<'_>, tool: &str, example: &str) -> Judgement {
+    let library = |documents: &[(&str, &str)]| person::at_work_beside(bench, documents);
+    let made = commit::accepted_example(bench, tool, example, library)?;
+    let path = match made.call.path() {
+        path if !path.is_empty() => path,
+        // The call does not name its document, but its commit does.
+        _ => {
+            let changed = made.scene.own().except(&["diff", "--name-only", "HEAD~", "HEAD"]);
+            let changed = ledger::git(&made.scene.library(), &changed)?;
+            changed.lines().next().unwrap_or_default().to_owned()
+        }
+    };
+    judge_others(&made.scene, &made.before, &made.after, &path)
+}
+
+/// Fails unless all but the document at `path` is as before.
+fn judge_others(scene: &Scene<'_>, before: &Moment, after: &Moment, path: &str) -> Judgement {
+    before.same_documents(after, &[path])?;
+    before.same_around(after)?;
+    before.same_control(after)?;
+    let (old, new) = (&before.view.library, &after.view.library);
+    same_lines("the index", &old.index, &new.index, path)?;
+    same_lines("`git status`", &old.status, &new.status, path)?;
+    commits_only(scene, old, path)
 }
 
 /// Fails if the texts differ in lines that do not end with `path`.
