@@ -1,42 +1,12 @@
 //! Callers of a memory, with the provenance that its tools require, and their calls.
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
 use tabellion_runtime::{ContractSpec, pointer, spec::ProvenanceType};
 
 use super::note::Resource;
-use tabellion_conformance::checks::prelude::*;
+use tabellion_conformance::{checks::prelude::*, rows::client::now};
 
-/// The operations of a contract with a memory, by the values of their selectors.
-pub(super) const OPERATIONS: &[&[&str]] = &[
-    &["store", "observation"],
-    &["store", "execution"],
-    &["store", "quality_gate"],
-    &["store", "error_pattern"],
-    &["store", "session"],
-    &["get", "observation"],
-    &["get", "execution"],
-    &["get", "quality_gate"],
-    &["get", "error_pattern"],
-    &["get", "session"],
-    &["list", "observation"],
-    &["list", "execution"],
-    &["list", "quality_gate"],
-    &["list", "error_pattern"],
-    &["list", "session"],
-    &["timeline", "observation"],
-    &["timeline", "execution"],
-    &["timeline", "quality_gate"],
-    &["timeline", "error_pattern"],
-    &["timeline", "session"],
-    &["inject", "observation"],
-    &["inject", "execution"],
-    &["inject", "quality_gate"],
-    &["inject", "error_pattern"],
-    &["inject", "session"],
-    MEMORY,
-    CONTEXT,
-];
+/// Actions of a memory on each of its resources.
+const ACTIONS: [&str; 5] = ["store", "get", "list", "timeline", "inject"];
 /// Searches observations of all types.
 pub(super) const MEMORY: &[&str] = &["memory"];
 /// Searches those of one type.
@@ -112,16 +82,14 @@ impl<'b, 'a> Memory<'b, 'a> {
     /// Starts a second server alongside the first, over the same folder, and makes one call of it.
     pub(super) fn beside(&self, by: Caller, is: &[&str], arguments: &Value) -> Result<Value, Stop> {
         let mut client = self.scene.start()?;
-        let answer = self.send(&mut client, by, is, arguments)?;
+        let answer = ask(self.bench, &mut client, by, is, arguments)?;
         client.close()?;
         done(answer, is, arguments)
     }
 
     /// Makes a call.
     pub(super) fn ask(&mut self, by: Caller, is: &[&str], arguments: &Value) -> Result<Reply, Stop> {
-        let (tool, arguments) = request(self.bench, is, arguments)?;
-        let meta = by.meta(self.bench.subject.contract);
-        self.client.call_with(tool, &arguments, meta)
+        ask(self.bench, &mut self.client, by, is, arguments)
     }
 
     /// Makes a valid call; returns the response.
@@ -139,17 +107,17 @@ impl<'b, 'a> Memory<'b, 'a> {
     ) -> Result<Value, Stop> {
         self.must(READER, &[action, resource.word()], arguments)
     }
+}
 
-    fn send(
-        &self,
-        client: &mut Client<'a>,
-        by: Caller,
-        is: &[&str],
-        arguments: &Value,
-    ) -> Result<Reply, Stop> {
-        let (tool, arguments) = request(self.bench, is, arguments)?;
-        client.call_with(tool, &arguments, by.meta(self.bench.subject.contract))
-    }
+fn ask(
+    bench: &Bench<'_>,
+    client: &mut Client<'_>,
+    by: Caller,
+    is: &[&str],
+    arguments: &Value,
+) -> Result<Reply, Stop> {
+    let (tool, arguments) = request(bench, is, arguments)?;
+    client.call_with(tool, &arguments, by.meta(bench.subject.contract))
 }
 
 /// The caller that reads other callers' notes.
@@ -163,6 +131,13 @@ fn done(reply: Reply, is: &[&str], arguments: &Value) -> Result<Value, Stop> {
 /// Returns the name of a call in messages.
 pub(crate) fn said(is: &[&str], arguments: &Value) -> String {
     format!("the valid call `{}` with `{arguments}`", is.join(" "))
+}
+
+/// Returns true if a contract has the operations of a memory.
+pub(crate) fn is_of(contract: &ContractSpec) -> bool {
+    let has = |is: &[&str]| find(contract, is).is_some();
+    let of = |action| Resource::ALL.iter().all(move |resource| has(&[action, resource.word()]));
+    ACTIONS.into_iter().all(of) && has(MEMORY) && has(CONTEXT)
 }
 
 /// Returns the operation with these values of its selectors.
@@ -194,10 +169,4 @@ pub(crate) fn request(
     }
     all.extend(arguments.as_object().cloned().unwrap_or_default());
     Ok((tool, all.into()))
-}
-
-/// Returns the time in Unix seconds.
-pub(super) fn now() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
 }

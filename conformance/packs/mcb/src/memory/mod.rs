@@ -1,7 +1,7 @@
 //! Checks of contracts with a memory, in which agents store their actions and lessons, and find them again.
 //!
-//! A contract has a memory if it has operations with the selectors' values of [`ask::OPERATIONS`]. The module assumes no more of it: the
-//! model of stored notes is its own.
+//! A contract has a memory if it has operations with the selectors' values that [`ask::is_of`] looks for. The module assumes no more of
+//! it: the model of stored notes is its own.
 //!
 //! | module | is for |
 //! |---|---|
@@ -23,9 +23,7 @@ mod shelf;
 mod timeline;
 mod words;
 
-use tabellion_runtime::ContractSpec;
-
-pub(crate) use ask::{find, request, said};
+pub(crate) use ask::{find, is_of, request, said};
 
 use tabellion_conformance::check::Check;
 
@@ -42,8 +40,3 @@ pub(super) const CHECKS: &[Check] = &[
     search::FILTERS,
     search::SCORES,
 ];
-
-/// Returns true if the contract has a memory.
-pub(super) fn is_of(contract: &ContractSpec) -> bool {
-    ask::OPERATIONS.iter().all(|is| ask::find(contract, is).is_some())
-}

@@ -6,11 +6,11 @@ use data_encoding::HEXLOWER;
 use sha2::{Digest, Sha256};
 
 use super::{
-    ask::{Memory, now, said},
+    ask::{Memory, said},
     note::{Filters, Note, Resource},
     program::{Step, Store},
 };
-use tabellion_conformance::checks::prelude::*;
+use tabellion_conformance::{checks::prelude::*, rows::client::now};
 
 /// Tolerance of clocks, in seconds.
 const CLOCK_TOLERANCE: i64 = 2;
