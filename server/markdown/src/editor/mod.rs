@@ -15,7 +15,7 @@ mod relocate;
 mod text;
 mod update;
 
-use std::sync::Arc;
+use std::{ops::Range, sync::Arc};
 
 pub use self::{
     delete::delete, error::SectionError, insert::insert, relocate::relocate, text::content,
@@ -76,13 +76,43 @@ pub struct SectionPlan {
     pub sections: usize,
 }
 
+impl SectionPlan {
+    /// Returns the other sections that the plan puts below a different heading. `moved` has the positions in `document` of the sections
+    /// that it moves; none for an insertion.
+    pub fn adopted(&self, document: &ParsedDocument<'_>, moved: &Range<usize>) -> Vec<&Section> {
+        let sections = self.outline.sections();
+        let own = self.position..self.position + self.sections;
+        let parents = parents(document.sections(), moved).into_iter().zip(parents(sections, &own));
+        let others = sections.iter().enumerate().filter(|(at, _)| !own.contains(at));
+        others
+            .zip(parents)
+            .filter(|(_, (before, after))| before != after)
+            .map(|((_, section), _)| section)
+            .collect()
+    }
+}
+
+/// Returns the parent of each section outside of `own`: its number among these, or that of all sections for one of `own`.
+fn parents(sections: &[Section], own: &Range<usize>) -> Vec<Option<usize>> {
+    let (mut above, mut parents) = (Vec::<(u8, usize)>::new(), vec![]);
+    for (at, section) in sections.iter().enumerate() {
+        while above.pop_if(|(level, _)| *level >= section.level).is_some() {}
+        let number = if own.contains(&at) { sections.len() } else { parents.len() };
+        if !own.contains(&at) {
+            parents.push(above.last().map(|(_, parent)| *parent));
+        }
+        above.push((section.level, number));
+    }
+    parents
+}
+
 /// Replaces a range with content.
 ///
 /// # Errors
 /// If a heading outside the range vanishes or appears.
 fn splice(
     document: &ParsedDocument<'_>,
-    removed: std::ops::Range<usize>,
+    removed: Range<usize>,
     content: &str,
 ) -> Result<Splice, SectionError> {
     bounds::check(&[document.text, content])?;

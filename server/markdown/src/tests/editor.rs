@@ -213,3 +213,22 @@ fn the_editor_refuses_changes_to_other_sections() {
         ("---\ntext\n", Insert(0, "X", "x\n\n---\n\ny"), "front matter and does not close it"),
     ]);
 }
+
+#[test]
+fn a_plan_names_the_sections_that_it_puts_below_a_different_heading() {
+    let text = "# Guide\n\n## Install\n\n### Linux\n\n### Mac\n\n## FAQ\n";
+    let document = ParsedDocument::new(text, Flavor::CommonMark).expect("a small document");
+    for (change, moved, expected) in [
+        (Move(4, 2), 4..5, vec!["Linux", "Mac"]),
+        (Move(4, 1), 4..5, vec![]),
+        (Move(1, 2), 1..4, vec![]),
+        (Move(2, 3), 2..3, vec![]),
+        (Insert(3, "## New", ""), 0..0, vec!["Mac"]),
+        (Insert(1, "# New", ""), 0..0, vec!["Install", "FAQ"]),
+        (Insert(4, "New", ""), 0..0, vec![]),
+    ] {
+        let plan = plan(text, change).unwrap_or_else(|error| panic!("{change:?}: {error}"));
+        let adopted: Vec<_> = plan.adopted(&document, &moved).iter().map(|section| &*section.text).collect();
+        assert_eq!(adopted, expected, "{change:?}");
+    }
+}

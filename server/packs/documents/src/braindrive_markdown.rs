@@ -120,6 +120,12 @@ impl BrainDriveMarkdown for BrainDrive {
         if found.truncated {
             cx.note(context::TRUNCATED, true);
         }
+        if found.total_lines == 0 && request.query.chars().any(char::is_uppercase) {
+            cx.note(
+                context::WARNINGS,
+                vec!["a query with capitals is looked for as it is spelt; one without finds all spellings"],
+            );
+        }
         note_left_out(cx, found.left_out);
         let results = found.matches.chunk_by(|a, b| a.path == b.path).map(|matches| SearchResult {
             path: matches[0].path.as_str().to_owned(),
@@ -165,6 +171,12 @@ impl BrainDriveMarkdown for BrainDrive {
         let path = true_path(cx, &request.path)?;
         let old = cx.read(path.as_str())?;
         let operation = if old.is_some() { "overwrite" } else { "create" };
+        if old.is_some() && self.library.read(&path)?.is_some_and(|file| file.dirty) {
+            let warning = format!(
+                "`{path}` had changes that were not committed; a commit of their own before this one has them"
+            );
+            cx.note(context::WARNINGS, vec![warning]);
+        }
         let summary = counted(operation, old.as_ref(), &request.content);
         Ok(stage(cx, &path, operation, summary, Content::Write(request.content.into_bytes())))
     }

@@ -11,7 +11,7 @@ mod parsed;
 mod state;
 mod view;
 
-use std::sync::Arc;
+use std::{ops::Range, sync::Arc};
 
 use tabellion_contracts::safe_markdown_editor::{
     Acknowledged, DeleteSectionRequest, DocumentResource, FullDocument, GenerateOutlineArguments,
@@ -21,7 +21,7 @@ use tabellion_contracts::safe_markdown_editor::{
     RewriteSectionValues, SafeMarkdownEditor, SectionEntry, Service, SummarizeSectionArguments,
     SummarizeSectionValues, UndoRequest, UpdateSectionRequest,
 };
-use tabellion_runtime::{self as runtime, Content, Contract, ReadCx, Staged, WriteCx};
+use tabellion_runtime::{self as runtime, Content, Contract, ReadCx, Staged, WriteCx, context};
 
 use self::{
     history_cache::HistoryCache,
@@ -31,7 +31,7 @@ use self::{
 };
 use tabellion_library::{Library, path::LibraryPath};
 use tabellion_markdown::{
-    editor::{self, SectionPlan},
+    editor::{self, ParsedDocument, SectionPlan},
     lineage::{Direction, SectionChange},
 };
 
@@ -81,6 +81,22 @@ impl Editor {
     }
 }
 
+/// Warns that a plan puts sections below a different heading.
+fn warn_of_adopted(cx: &WriteCx<'_>, document: &ParsedDocument<'_>, plan: &SectionPlan, moved: Range<usize>) {
+    let adopted = plan.adopted(document, &moved);
+    if let Some(first) = adopted.first() {
+        let first = errors::shown(&editor::title(&plan.text, first));
+        let more = match adopted.len() - 1 {
+            0 => String::new(),
+            more => format!(" (and {more} more)"),
+        };
+        cx.note(
+            context::WARNINGS,
+            vec![format!("the section \"{first}\"{more} is below a different heading now")],
+        );
+    }
+}
+
 fn acknowledged(message: &'static str) -> impl FnOnce() -> Acknowledged + Send + 'static {
     move || Acknowledged { message: message.into() }
 }
@@ -100,6 +116,7 @@ impl SafeMarkdownEditor for Editor {
         let document = view.parse()?;
         let plan = editor::insert(&document, position(request.position), &request.heading, &request.content)
             .map_err(errors::section)?;
+        warn_of_adopted(cx, &document, &plan, 0..0);
         let section_id = view.fresh_id();
         let step = SectionChange::Insert {
             section_id,
@@ -118,6 +135,10 @@ impl SafeMarkdownEditor for Editor {
         let list = view.list(cx)?;
         let position = list.chosen(request.section_id.as_deref(), request.heading.as_deref())?;
         let plan = editor::delete(&list.document, position).map_err(errors::section)?;
+        if plan.sections > 1 {
+            let below = plan.sections - 1;
+            cx.note(context::WARNINGS, vec![format!("the sections below it were deleted too: {below}")]);
+        }
         let step = SectionChange::Delete {
             section_id: list.ids[position],
             heading: errors::shown(&list.title(position)),
@@ -147,6 +168,7 @@ impl SafeMarkdownEditor for Editor {
         let from = list.with_id(&request.section_id)?;
         let plan = editor::relocate(&list.document, from, position(request.new_position))
             .map_err(errors::section)?;
+        warn_of_adopted(cx, &list.document, &plan, from..from + plan.sections);
         let step = SectionChange::Move {
             section_id: list.ids[from],
             heading: errors::shown(&list.title(from)),

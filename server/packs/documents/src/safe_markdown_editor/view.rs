@@ -21,12 +21,15 @@ use tabellion_pack::failures;
 
 /// Returns the document's text; empty if there is no document. Notes the base of the answer.
 pub(super) fn text(editor: &Editor, cx: &ReadCx<'_>) -> Result<String, Failure> {
-    let (bytes, _) = noted(cx, cx.read(editor.path.as_str())?);
+    let (bytes, _) = noted(editor, cx, cx.read(editor.path.as_str())?);
     failures::utf8(&editor.path, bytes)
 }
 
 /// Notes the content that the answer is computed on, and returns it with its id.
-fn noted(cx: &ReadCx<'_>, document: Option<Document>) -> (Vec<u8>, Option<ContentId>) {
+fn noted(editor: &Editor, cx: &ReadCx<'_>, document: Option<Document>) -> (Vec<u8>, Option<ContentId>) {
+    if document.is_none() {
+        cx.note(context::WARNINGS, vec![format!("there is no file `{}` yet", editor.path)]);
+    }
     let (bytes, id) = document.map_or_else(Default::default, |document| (document.bytes, Some(document.id)));
     cx.note(context::BASE, id.clone());
     (bytes, id)
@@ -55,7 +58,7 @@ impl<'e> DocumentView<'e> {
             |content| cx.past_content(path.as_str(), content),
         )?;
         let exists = past.document.is_some();
-        let (bytes, id) = noted(cx, past.document);
+        let (bytes, id) = noted(editor, cx, past.document);
         Ok(Self {
             editor,
             text: failures::utf8(path, bytes)?,
