@@ -28,15 +28,15 @@ pub enum ConfigError {
         /// The problem.
         source: EditError,
     },
-    /// An entry of that name starts another program.
-    #[error(
-        "`{path}` has an entry `{name}` that is not Tabellion's; choose a different `--name`, or replace it with `--force`"
-    )]
+    /// An entry of that name is for another server.
+    #[error("`{path}` has an entry `{name}` that is not Tabellion's; {advice}")]
     Foreign {
         /// The file.
         path: PathBuf,
         /// The entry's name.
         name: String,
+        /// How to proceed.
+        advice: &'static str,
     },
 }
 
@@ -111,9 +111,12 @@ impl Config {
                 .collect(),
             _ => vec![],
         };
-        let is_ours = |entry: &Value| self.client.server(entry).is_some_and(|server| server.is_ours());
-        let ours = entries.into_iter().filter(|(_, entry)| is_ours(entry));
+        let ours = entries.into_iter().filter(|(name, entry)| self.is_ours(name, entry));
         Ok(ours.map(|(name, _)| name).collect())
+    }
+
+    fn is_ours(&self, name: &str, entry: &Value) -> bool {
+        self.client.server(entry).is_some_and(|server| server.is_ours(name))
     }
 
     /// Plans to add the entry `wanted` as `name`, or to update Tabellion's entry of that name. Keeps fields that a person added to it.
@@ -139,9 +142,10 @@ impl Config {
             let backup = if is_first { Backup::Keep } else { Backup::Leave };
             return Ok(self.change(Action::Add, Some(new), backup));
         };
-        let is_ours = self.client.server(&old).is_some_and(|server| server.is_ours());
-        if !is_ours && force == Force::No {
-            return Err(ConfigError::Foreign { path: self.path, name: name.into() });
+        let is_ours = self.is_ours(name, &old);
+        if !is_ours && old != wanted && force == Force::No {
+            let advice = "choose a different `--name`, or replace it with `--force`";
+            return Err(ConfigError::Foreign { path: self.path, name: name.into(), advice });
         }
         let new = if is_ours { self.merged(&old, server, &wanted) } else { wanted };
         if new == old {
@@ -163,9 +167,9 @@ impl Config {
         let Some(old) = self.entry(name, text)? else {
             return Ok(self.change(Action::Nothing, None, Backup::Leave));
         };
-        let is_ours = self.client.server(&old).is_some_and(|server| server.is_ours());
-        if !is_ours && force == Force::No {
-            return Err(ConfigError::Foreign { path: self.path, name: name.into() });
+        if !self.is_ours(name, &old) && force == Force::No {
+            let advice = "`--force` removes it";
+            return Err(ConfigError::Foreign { path: self.path, name: name.into(), advice });
         }
         let new = self.without(name, text, &old)?;
         let new = self.with_replaced(name, new)?;

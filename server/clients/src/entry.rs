@@ -1,6 +1,6 @@
 //! Entries of servers: filled from the templates of `clients.toml`, and parsed.
 
-use std::{collections::BTreeMap, path::Path};
+use std::{collections::BTreeMap, env, fs, net::IpAddr, path::Path};
 
 use serde_json::{Map, Value};
 
@@ -29,29 +29,49 @@ pub enum Server {
 const KEY_PREFIX: &str = "tbl_";
 /// Programs that run a package by its name.
 const RUNNERS: [&str; 3] = ["npx", "bunx", "pnpm"];
+/// Options with which the arguments of an installed entry begin, after `serve`.
+const FOLDERS: [&str; 2] = ["--library", "--data"];
 
 impl Server {
-    /// Returns true if this is Tabellion: a program of that name, its npm package, or a URL of its form, without a key or with one
-    /// of its form.
-    pub fn is_ours(&self) -> bool {
+    /// Returns true if the entry `name` of this server is Tabellion's: it starts a program of that name, its npm package, this very
+    /// program or one with the arguments of `tabellion install`; or it connects with a key of Tabellion's, or without a key to a
+    /// URL of its form that is on this machine or whose entry has its name. Other servers have URLs of this form too.
+    pub fn is_ours(&self, name: &str) -> bool {
         let has_name = |text: &str| text.to_ascii_lowercase().starts_with("tabellion");
         match self {
             Self::Stdio { command, arguments, .. } => {
                 // Windows paths too, on any system.
-                let name = command.rsplit(['/', '\\']).next().unwrap_or_default();
-                let stem = Path::new(name).file_stem().and_then(|stem| stem.to_str());
+                let file = command.rsplit(['/', '\\']).next().unwrap_or_default();
+                let stem = Path::new(file).file_stem().and_then(|stem| stem.to_str());
                 let stem = stem.unwrap_or_default();
                 has_name(stem)
                     || RUNNERS.contains(&stem) && arguments.iter().any(|argument| has_name(argument))
+                    || matches!(&arguments[..], [serve, option, _, ..] if serve == "serve" && FOLDERS.contains(&&**option))
+                    || is_this_program(Path::new(command))
             }
-            Self::Http { url, key } => {
-                let path = url.split_once("://").and_then(|(_, rest)| rest.split_once('/'));
-                let path = path.map_or("", |(_, path)| path);
-                (path == "mcp" || path.starts_with("mcp/"))
-                    && key.as_ref().is_none_or(|key| key.starts_with(KEY_PREFIX))
+            Self::Http { key: Some(key), .. } => key.starts_with(KEY_PREFIX),
+            Self::Http { url, key: None } => {
+                let rest = url.split_once("://").map_or("", |(_, rest)| rest);
+                let (authority, path) = rest.split_once('/').unwrap_or_default();
+                (path == "mcp" || path.starts_with("mcp/")) && (has_name(name) || is_loopback(authority))
             }
         }
     }
+}
+
+fn is_this_program(command: &Path) -> bool {
+    let running = env::current_exe().and_then(fs::canonicalize);
+    running.is_ok_and(|running| fs::canonicalize(command).is_ok_and(|command| command == running))
+}
+
+/// Returns true if the host and port of a URL are on this machine.
+fn is_loopback(authority: &str) -> bool {
+    let host = match authority.rsplit_once(':') {
+        Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => host,
+        _ => authority,
+    };
+    host.eq_ignore_ascii_case("localhost")
+        || host.trim_matches(['[', ']']).parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
 /// Returns a template with its placeholders replaced.

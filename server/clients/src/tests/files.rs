@@ -199,6 +199,7 @@ fn programs_and_urls_of_ours_are_recognised() {
         env: [].into(),
     };
     let http = |url: &str, key: Option<&str>| Server::Http { url: url.into(), key: key.map(str::to_owned) };
+    let running = std::env::current_exe().expect("a program");
     for (server, expected) in [
         (stdio("/usr/bin/tabellion", &[]), true),
         (stdio(r"C:\Program Files\Tabellion.exe", &[]), true),
@@ -206,13 +207,22 @@ fn programs_and_urls_of_ours_are_recognised() {
         (stdio("npx", &["-y", "other"]), false),
         (stdio("node", &["tabellion"]), false),
         (stdio("/opt/tabellion/other", &[]), false),
+        (stdio("/opt/notes-mcp", &["serve", "--library", "/notes"]), true),
+        (stdio("/opt/notes-mcp", &["serve", "--port", "1"]), false),
+        (stdio(&running.to_string_lossy(), &[]), true),
         (http("http://127.0.0.1:8000/mcp", None), true),
+        (http("http://localhost/mcp/work", None), true),
+        (http("http://[::1]:8000/mcp", None), true),
+        (http("https://mcp.linear.app/mcp", None), false),
+        (http("https://127.0.0.1.example/mcp", None), false),
+        (http("https://localhost:1@notes.example/mcp", None), false),
         (http("https://notes.example/mcp/work", Some("tbl_1_2")), true),
         (http("https://notes.example/mcp", Some("ghp_1")), false),
         (http("https://notes.example/sse", None), false),
     ] {
-        assert_eq!(server.is_ours(), expected, "{server:?}");
+        assert_eq!(server.is_ours("linear"), expected, "{server:?}");
     }
+    assert!(http("https://notes.example/mcp", None).is_ours("tabellion-work"));
 }
 
 #[test]
