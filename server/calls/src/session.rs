@@ -1,6 +1,6 @@
 //! Sessions: opened, renewed and ended.
 
-use std::{collections::HashSet, time::Duration};
+use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use serde_json::Value;
@@ -20,7 +20,6 @@ struct SessionRow {
     id: String,
     holder: String,
     client: String,
-    server: String,
     /// True if the session ends with its connection.
     is_connection: bool,
     created_at: i64,
@@ -28,8 +27,7 @@ struct SessionRow {
     terminated_at: Option<i64>,
 }
 
-const COLUMNS: &str =
-    "id, holder, client, server, connection IS NOT NULL, created_at, last_at, terminated_at";
+const COLUMNS: &str = "id, holder, client, connection IS NOT NULL, created_at, last_at, terminated_at";
 
 impl SessionRow {
     fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
@@ -37,11 +35,10 @@ impl SessionRow {
             id: row.get(0)?,
             holder: row.get(1)?,
             client: row.get(2)?,
-            server: row.get(3)?,
-            is_connection: row.get(4)?,
-            created_at: row.get(5)?,
-            last_at: row.get(6)?,
-            terminated_at: row.get(7)?,
+            is_connection: row.get(3)?,
+            created_at: row.get(4)?,
+            last_at: row.get(5)?,
+            terminated_at: row.get(6)?,
         })
     }
 
@@ -179,7 +176,8 @@ impl Sessions<'_> {
         Ok(id)
     }
 
-    /// Checks that the holder may open one more session. Terminates expired ones and, if there is no room, connections of dead servers.
+    /// Checks that the holder may open one more session. Terminates expired ones and, if there is no room, that of the connection which has
+    /// been idle longest: clients do not end connections reliably, and one that still lives gets a new session with its next call.
     fn make_room(&self) -> Result<(), SessionError> {
         let mut all = self.connection.prepare_cached(&format!(
             "SELECT {COLUMNS} FROM session WHERE holder = ?1 AND terminated_at IS NULL"
@@ -194,18 +192,12 @@ impl Sessions<'_> {
                 terminate(self.connection, &found.id, found.expires_at(self.spec))?;
             }
         }
-        let most = self.spec.most as usize;
-        if active.len() < most {
+        if active.len() < self.spec.most as usize {
             return Ok(());
         }
-        let servers: HashSet<_> = active.iter().map(|found| found.server.as_str()).collect();
-        let ended = self.server.ended(servers);
-        let (over, active): (Vec<_>, Vec<_>) =
-            active.iter().partition(|found| found.is_connection && ended.contains(found.server.as_str()));
-        for found in over {
-            terminate(self.connection, &found.id, self.now)?;
-        }
-        if active.len() < most {
+        let connections = active.iter().filter(|found| found.is_connection);
+        if let Some(longest_idle) = connections.min_by_key(|found| found.last_at) {
+            terminate(self.connection, &longest_idle.id, self.now)?;
             return Ok(());
         }
         let first = active.iter().map(|found| found.expires_at(self.spec)).min();
