@@ -52,16 +52,17 @@ pub(super) struct Caller {
 type Mounts = BTreeMap<String, Mount>;
 
 impl Credentials {
-    /// Returns true if tokens can be verified: the issuer's keys are known.
+    /// Returns true if credentials can be verified: the file of API keys can be read, and the issuer's keys are known.
     pub(super) fn are_ready(&self) -> bool {
-        self.oauth.as_ref().is_none_or(|oauth| oauth.tokens.is_ready())
+        self.keys.as_ref().is_none_or(|keys| keys.is_readable())
+            && self.oauth.as_ref().is_none_or(|oauth| oauth.tokens.is_ready())
     }
 
     /// Authenticates a request; `None` if no credentials are required.
     ///
     /// # Errors
-    /// 400 if there is more than one credential, or one in the query; 401 without a valid one; 503 while the issuer's keys
-    /// are unknown.
+    /// 400 if there is more than one credential, or one in the query; 401 without a valid one; 503 while API keys can't be
+    /// read or the issuer's keys are unknown.
     pub(super) async fn caller(
         &self,
         uri: &Uri,
@@ -90,6 +91,12 @@ impl Credentials {
         if let Some(caller) = self.keys.as_ref().and_then(by_key) {
             return Ok(Some(caller));
         }
+        let is_key = credential.text().is_some_and(|text| ApiKey::parse(text).is_some());
+        if is_key && self.keys.as_ref().is_some_and(|keys| !keys.is_readable()) {
+            return Err(Refusal::busy(
+                "the server can't read its API keys now; keep the key, and try again later",
+            ));
+        }
         let bad = |why: &str| {
             let refusal = self.refused(StatusCode::UNAUTHORIZED, "invalid_token", why, path);
             refusal.because("bad")
@@ -98,7 +105,7 @@ impl Credentials {
             return Err(bad("this key is invalid or was revoked"));
         };
         let token = match credential {
-            Credential::Bearer(text) if ApiKey::parse(text).is_none() => text,
+            Credential::Bearer(text) if !is_key => text,
             _ => return Err(bad("this key is invalid or was revoked")),
         };
         let resources: Vec<_> = match path {

@@ -9,7 +9,8 @@ use crate::fresh::{Fresh, Read};
 #[derive(Debug)]
 pub struct KeyRing {
     file: KeyFile,
-    keys: Fresh<Keys>,
+    /// `None` while the file can't be read: no key is valid, and none is known to be invalid.
+    keys: Fresh<Option<Keys>>,
 }
 
 /// By id.
@@ -27,7 +28,7 @@ impl KeyRing {
     /// # Errors
     /// Those of [`KeyFile::read`].
     pub fn new(file: KeyFile) -> Result<Self, KeyFileError> {
-        let keys = Fresh::new(vec![file.path().into()], || file.read().map(by_id))?;
+        let keys = Fresh::new(vec![file.path().into()], || file.read().map(by_id).map(Some))?;
         Ok(Self { file, keys })
     }
 
@@ -35,28 +36,32 @@ impl KeyRing {
     pub fn principal(&self, key: &str) -> Option<Arc<Principal>> {
         let key = ApiKey::parse(key)?;
         let keys = self.keys();
-        let known = keys.get(key.id())?;
+        let known = keys.as_ref().as_ref()?.get(key.id())?;
         key.matches(&known.digest).then(|| known.principal.clone())
     }
 
     /// Returns true if the key of `principal` still exists unchanged.
     pub fn has(&self, principal: &Principal) -> bool {
-        let keys = self.keys();
-        keys.get(principal.identity.subject()).is_some_and(|known| *known.principal == *principal)
+        self.by_id(principal.identity.subject()).is_some_and(|known| *known == *principal)
     }
 
     /// Returns the owner of the key with this id; `None` if it does not exist.
     pub fn by_id(&self, id: &str) -> Option<Arc<Principal>> {
-        self.keys().get(id).map(|known| known.principal.clone())
+        self.keys().as_ref().as_ref()?.get(id).map(|known| known.principal.clone())
     }
 
-    fn keys(&self) -> Arc<Keys> {
+    /// Returns false while the file can't be read.
+    pub fn is_readable(&self) -> bool {
+        self.keys().is_some()
+    }
+
+    fn keys(&self) -> Arc<Option<Keys>> {
         self.keys.current(|| {
             let none = |error| {
                 tracing::error!(%error, "no key is valid until the file of keys can be read again");
-                Read::Failed { instead: Some(Keys::new()) }
+                Read::Failed { instead: Some(None) }
             };
-            self.file.read().map(by_id).map_or_else(none, Read::Done)
+            self.file.read().map(by_id).map(Some).map_or_else(none, Read::Done)
         })
     }
 }

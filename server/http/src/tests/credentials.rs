@@ -64,6 +64,15 @@ async fn a_request_without_a_key_is_rejected() {
         assert_eq!(status(&server.says(asked.as_bytes()).await), expected, "{path}");
     }
     assert_eq!(server.notes.stored_texts(), ["x"; 3]);
+    // While the file can't be read, no key is known to be invalid.
+    std::fs::write(file.path(), "{").unwrap();
+    for (expected, headers) in [("503", bearer(&writer)), ("401", bearer("guess")), ("401", String::new())] {
+        let bytes = call("keep", "x").replace("Accept:", &format!("{headers}Accept:"));
+        assert_eq!(status(&server.says(bytes.as_bytes()).await), expected, "{headers}");
+    }
+    for (path, expected) in [("/readyz", "503"), ("/healthz", "200")] {
+        assert_eq!(status(&server.says(get(path).as_bytes()).await), expected, "{path}");
+    }
     server.end().await;
 }
 

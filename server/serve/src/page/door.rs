@@ -182,6 +182,9 @@ impl Doorkeeper for Door {
         }
         let principal = self.keys.as_ref().and_then(|keys| keys.principal(key));
         let Some(principal) = principal else {
+            if self.keys.as_ref().is_some_and(|keys| !keys.is_readable()) {
+                return Err("The server can't read its keys now; try again later.".into());
+            }
             self.failures.count(address);
             return Err("This key is wrong, or was revoked.".into());
         };
