@@ -37,7 +37,7 @@ impl Body {
     }
 
     /// Returns the messages of `reader` as events. With a `name`, each event has an id from which a client can resume the
-    /// stream. Once `grant` is no longer valid, only the answer to a request made before is sent. `held` is dropped after the
+    /// stream; the first repeats the id of the last message that was read before. Once `grant` is no longer valid, only the answer to a request made before is sent. `held` is dropped after the
     /// last event, or with the body.
     pub(super) fn events<T: Send + 'static>(
         reader: Reader,
@@ -45,7 +45,8 @@ impl Body {
         grant: Option<Arc<dyn Grant>>,
         held: T,
     ) -> Self {
-        let first = name.map(|name| Bytes::from(format!("id: {name}-0\nretry: {RETRY_MS}\ndata:\n\n")));
+        let at = reader.position();
+        let first = name.map(|name| Bytes::from(format!("id: {name}-{at}\nretry: {RETRY_MS}\ndata:\n\n")));
         let begin = (reader, grant, held);
         let rest = stream::unfold(begin, move |(mut reader, grant, held)| async move {
             let next = tokio::time::timeout(KEEP_ALIVE_INTERVAL, reader.next()).await;

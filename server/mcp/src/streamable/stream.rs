@@ -133,6 +133,11 @@ impl State {
 }
 
 impl Reader {
+    /// Returns the number of the last message that was read, here or before.
+    pub(super) fn position(&self) -> u64 {
+        self.at
+    }
+
     /// Returns the next message, or `None` at the end.
     pub(super) async fn next(&mut self) -> Option<Event> {
         loop {

@@ -21,7 +21,7 @@ async fn a_broken_stream_resumes_where_it_was() {
         let headers =
             [("accept", "text/event-stream"), ("mcp-session-id", &*session), ("last-event-id", &*first)];
         let mut again = place.send("GET", &headers, &Value::Null).await;
-        assert_eq!(again.event().await.unwrap().1, Value::Null);
+        assert_eq!(again.event().await.unwrap(), (first.clone(), Value::Null));
         let (_, answer) = again.event().await.unwrap();
         assert_eq!(text(&answer), "a");
         assert_eq!(again.event().await, None);
@@ -31,8 +31,8 @@ async fn a_broken_stream_resumes_where_it_was() {
         let headers =
             [("accept", "text/event-stream"), ("mcp-session-id", &*session), ("last-event-id", last)];
         let mut again = place.send("GET", &headers, &Value::Null).await;
-        while let Some((_, message)) = again.event().await {
-            assert_eq!(message, Value::Null, "{last}");
+        while let Some((id, message)) = again.event().await {
+            assert_eq!((&*id, message), (last, Value::Null));
         }
     }
     assert_eq!(place.notes.stored_texts(), ["a"]);
