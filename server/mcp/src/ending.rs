@@ -28,6 +28,8 @@ pub enum ServeError {
 #[derive(Debug, Default)]
 pub(super) struct Ending {
     asked: CancellationToken,
+    /// Cancelled when the whole server stops.
+    stopping: CancellationToken,
     since: OnceLock<Instant>,
     fault: Mutex<Option<ServeError>>,
 }
@@ -35,13 +37,19 @@ pub(super) struct Ending {
 impl Ending {
     /// Creates the end of a service that ends with `all` at the latest.
     pub(super) fn within(all: &CancellationToken) -> Self {
-        Self { asked: all.child_token(), ..Self::default() }
+        Self { asked: all.child_token(), stopping: all.clone(), ..Self::default() }
     }
 
     /// Requests the end.
     pub(super) fn ask(&self) {
         self.since.get_or_init(Instant::now);
         self.asked.cancel();
+    }
+
+    /// Requests the end because the server stops.
+    pub(super) fn stop(&self) {
+        self.stopping.cancel();
+        self.ask();
     }
 
     /// Requests the end because of `fault`. Only the first fault is reported.
@@ -70,10 +78,16 @@ impl Ending {
     }
 }
 
-/// Waits for the end of the service that received the request with these extensions. Never returns if the extensions name none.
-pub(super) async fn wait(request: &Extensions) {
-    match request.get::<Arc<Ending>>() {
-        Some(ending) => ending.asked().await,
-        None => future::pending().await,
+/// Waits for the end of the service that received the request with these extensions, and returns its reason. Never returns if the
+/// extensions name none.
+pub(super) async fn wait(request: &Extensions) -> &'static str {
+    let Some(ending) = request.get::<Arc<Ending>>() else {
+        return future::pending().await;
+    };
+    ending.asked().await;
+    if ending.stopping.is_cancelled() {
+        "the server is stopping; repeat the call once it runs again"
+    } else {
+        "the client disconnected"
     }
 }

@@ -298,7 +298,7 @@ impl ServerHandler for Handler {
         }
         tokio::select! {
             () = subscription.cancelled() => {}
-            () = ending::wait(&cx.extensions) => {}
+            _ = ending::wait(&cx.extensions) => {}
         }
         updates.shutdown().await;
         Ok(())

@@ -43,7 +43,7 @@ where
     tokio::select! {
         ended = &mut service => ended?,
         () = until => {
-            ending.ask();
+            ending.stop();
             service.await?
         }
     };

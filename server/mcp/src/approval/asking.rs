@@ -72,14 +72,14 @@ impl SessionApprover {
                 Ok(Err(error)) => unasked(&error),
                 Err(_) => unasked(&ServiceError::TransportClosed),
             },
-            () = ending::wait(&self.extensions) => return Decision::Declined("the client disconnected".into()),
+            why = ending::wait(&self.extensions) => return Decision::Declined(why.into()),
             () = self.cancelled.cancelled() => "the call was cancelled",
             () = tokio::time::sleep(timeout) => "the person did not answer in time; repeat the call to ask again",
         };
         tokio::select! {
             // The outcome does not depend on whether the client receives the cancellation.
             _ = question.cancel(Some(why.into())) => {}
-            () = ending::wait(&self.extensions) => {}
+            _ = ending::wait(&self.extensions) => {}
         }
         Decision::Declined(why.into())
     }

@@ -364,7 +364,7 @@ async fn a_client_that_vanishes_ends_the_wait() {
         if orphaned {
             client.orphan();
             let (said, ended) = client.ended().await;
-            assert!(why(&said[0]).contains("disconnected"), "{said:?}");
+            assert!(why(&said[0]).contains("the server is stopping"), "{said:?}");
             ended.unwrap();
         } else {
             client.leave().await.unwrap();
