@@ -16,7 +16,8 @@ use tabellion_library::CreateFolders;
 use tabellion_markdown::diff;
 use tabellion_serve as serve;
 use tabellion_upkeep::{
-    console::say,
+    TerminalError,
+    console::{self, say},
     data::Data,
     handshake::{self, handshake},
 };
@@ -345,8 +346,8 @@ fn show(change: &Change) -> Result<(), Box<dyn Error>> {
 }
 
 fn tell(message: impl std::fmt::Display) -> Result<(), Box<dyn Error>> {
-    writeln!(io::stdout(), "{message}")?;
-    Ok(())
+    let written = console::answer(format!("{message}\n").as_bytes());
+    Ok(written.map_err(TerminalError::unreported(message))?)
 }
 
 /// Returns the clients that are found on this machine and that the person agrees to.

@@ -12,7 +12,7 @@ use tabellion_http::keys::{Bound, KeyFile, Scope};
 use tabellion_runtime::Agent;
 
 use tabellion_serve::libraries;
-use tabellion_upkeep::console::say;
+use tabellion_upkeep::{TerminalError, console::say};
 
 use crate::PACKS;
 
@@ -94,7 +94,13 @@ pub(super) fn run(command: &Command) -> Result<(), Box<dyn Error>> {
             let bound = Bound { org: new.org.clone(), user: new.user.clone(), agent: new.agent.clone() };
             let (email, scopes) = (new.email.as_deref(), new.scopes.clone());
             let secret = file.create_bound(&new.name, email, scopes, bound)?;
-            writeln!(out, "{}", secret.reveal())?;
+            if let Err(error) = writeln!(out, "{}", secret.reveal()).and_then(|()| out.flush()) {
+                // The key was not shown.
+                file.revoke(secret.id())?;
+                return Err(
+                    format!("no key was made: it can't be written to standard output: {error}").into()
+                );
+            }
             say(format_args!("store this key now, it is not shown again; its id is {}", secret.id()));
         }
         Command::List(file) => {
@@ -116,7 +122,9 @@ pub(super) fn run(command: &Command) -> Result<(), Box<dyn Error>> {
         }
         Command::Revoke(old) => {
             let principal = KeyFile::new(&old.file.keys).revoke(&old.id)?;
-            writeln!(out, "{}\t{} <{}>", principal.identity.subject(), principal.name, principal.email)?;
+            let revoked = principal.identity.subject();
+            writeln!(out, "{revoked}\t{} <{}>", principal.name, principal.email)
+                .map_err(TerminalError::unreported(format_args!("the key {revoked} was revoked")))?;
         }
     }
     Ok(())

@@ -176,14 +176,8 @@ pub fn sync(folder: &Path, dry_run: bool, accept: bool, output: Output) -> Resul
     let library = open(folder)?;
     let synced = if dry_run { library.preview_sync(accept)? } else { library.sync(accept)? };
     let Taken { files, merged, adopted, conflicts } = &synced.taken;
-    if output.json {
-        return Ok(page::json(&json!({
-            "dryRun": dry_run, "files": files, "merged": merged, "committedFirst": adopted, "conflicts": conflicts, "pushed": synced.pushed,
-        }))?);
-    }
-    let mut page = Page::new(output);
     let (taken, pushed) = if dry_run { ("would take", "would push") } else { ("took", "pushed") };
-    page.line(&match (files, synced.pushed) {
+    let done = match (files, synced.pushed) {
         (0, 0) => "in step with the remote".to_owned(),
         (0, commits) => format!("{pushed} {}", counted(commits, "commit")),
         (files, 0) => format!("{taken} {}", counted(*files, "file")),
@@ -193,14 +187,22 @@ pub fn sync(folder: &Path, dry_run: bool, accept: bool, output: Output) -> Resul
             if *merged { " in a merge" } else { "" },
             counted(commits, "commit")
         ),
-    });
+    };
+    if output.json {
+        return page::json(&json!({
+            "dryRun": dry_run, "files": files, "merged": merged, "committedFirst": adopted, "conflicts": conflicts, "pushed": synced.pushed,
+        }))
+        .map_err(TerminalError::unreported(done));
+    }
+    let mut page = Page::new(output);
+    page.line(&done);
     for path in adopted {
         page.put(STRONG, "  committed first  ").line(path);
     }
     for path in conflicts {
         page.put(WARNING, "  conflict         ").line(path);
     }
-    Ok(page.show()?)
+    page.show().map_err(TerminalError::unreported(done))
 }
 
 /// Lists documents that could not be merged.
@@ -272,12 +274,14 @@ pub fn keep(folder: &Path, path: &str, packs: Packs, output: Output) -> Result<(
     let undo = Undo::keeping((path, version), (of, now), others);
     let commit = run(&undo, &library, packs)?;
     let made = library.find_entry(&commit)?;
+    let done = format!("kept `{path}` in {}", short(&commit));
     if output.json {
-        return Ok(page::json(&json!({ "kept": path, "commit": commit, "paths": made.paths }))?);
+        return page::json(&json!({ "kept": path, "commit": commit, "paths": made.paths }))
+            .map_err(TerminalError::unreported(done));
     }
     let mut page = Page::new(output);
-    page.put(NAME, of).line(&format!(": kept `{path}` in {}", short(&commit)));
-    Ok(page.show()?)
+    page.put(NAME, of).line(&format!(": {done}"));
+    page.show().map_err(TerminalError::unreported(done))
 }
 
 fn bytes(library: &Library, path: &LibraryPath) -> Result<Option<Vec<u8>>, TerminalError> {

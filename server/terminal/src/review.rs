@@ -119,14 +119,16 @@ pub fn decide(folder: &Path, mut decide: Decide, packs: Packs, output: Output) -
     library.forget_aside(&name);
     let review = runtime.block_on(desk.show(&call, id));
     let review = review.map_err(|error| refusal(&error))?;
+    let done = format!("{} in {}", review.state, short(&commit));
     if output.json {
-        return Ok(page::json(&json!({ "commit": commit, "reviews": [review] }))?);
+        return page::json(&json!({ "commit": commit, "reviews": [review] }))
+            .map_err(TerminalError::unreported(done));
     }
     let mut page = Page::new(output);
     page.put(STRONG, &review.state);
     page.put(NAME, &format!(" {}", page::visible(&review.title)));
     page.line(&format!(" in {}", short(&commit)));
-    Ok(page.show()?)
+    page.show().map_err(TerminalError::unreported(done))
 }
 
 /// Returns the review of the contract that has one.

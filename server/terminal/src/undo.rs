@@ -40,16 +40,18 @@ pub fn undo(
     }
     let commit = run(&undo, &library, packs)?;
     let made = library.find_entry(&commit)?;
+    let done = format!("undone in {}", short(&commit));
     if output.json {
-        return Ok(page::json(&json!({ "undone": entry.commit, "commit": commit, "paths": made.paths }))?);
+        return page::json(&json!({ "undone": entry.commit, "commit": commit, "paths": made.paths }))
+            .map_err(TerminalError::unreported(done));
     }
     let mut page = Page::new(output);
-    page.put(TITLE, &format!("undone in {}", short(&commit)));
+    page.put(TITLE, &done);
     page.line(&format!(": {}", made.summary));
     for document in &library.change_of(&made)?.documents {
         page.diff(&difference(document));
     }
-    Ok(page.show()?)
+    page.show().map_err(TerminalError::unreported(done))
 }
 
 /// Makes the change as this person; returns its commit.

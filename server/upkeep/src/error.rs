@@ -28,6 +28,11 @@ impl TerminalError {
         self
     }
 
+    /// Converts an error of standard output to one that first says what was done: the change has been made.
+    pub fn unreported(done: impl fmt::Display) -> impl FnOnce(std::io::Error) -> Self {
+        move |error| Self::new(format_args!("{done}, but the answer can't be written: {error}"))
+    }
+
     /// Returns the text for a terminal; `anstream` removes the colours if they are not supported.
     pub fn shown(&self) -> String {
         let mut text = format!("{ERROR}error{ERROR:#}: {}", self.message);

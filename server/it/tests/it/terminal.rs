@@ -201,6 +201,34 @@ fn undo_is_one_commit_or_changes_nothing() {
     }
 }
 
+/// A full disk behind standard output does not undo a change.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_change_whose_answer_cant_be_written_is_named() {
+    let library = Library::with(&[("n.md", "# N\n")]);
+    let first = write(&library, "a.md", "# A\n");
+    let into_full = |arguments: &[&str]| {
+        let mut command = Command::new(TABELLION);
+        command.args(arguments).current_dir(library.root()).stdin(Stdio::null());
+        let output = command.stdout(std::fs::File::create("/dev/full").expect("a device")).output();
+        String::from_utf8(output.expect("it runs").stderr).expect("text")
+    };
+    let write = ["call", "braindrive-markdown", "write_markdown", "--path", "b.md", "--content", "x"];
+    let undo = ["undo", &*first];
+    for (arguments, done) in [
+        (&write[..], "the call was made in "),
+        (&[&write[..6], &["y", "--json"]].concat(), "the call was made in "),
+        (&undo, "undone in "),
+    ] {
+        let stderr = into_full(arguments);
+        let commit = head(&library);
+        assert!(stderr.contains(&format!("{done}{}", &commit[..7])), "{arguments:?}: {stderr}");
+    }
+    let stderr = into_full(&["key", "create", "--keys", "keys.json", "--name", "Ada"]);
+    assert!(stderr.contains("no key was made"), "{stderr}");
+    assert_eq!(shown(&library, &["key", "list", "--keys", "keys.json"]), "");
+}
+
 #[test]
 fn an_undone_entry_can_be_undone_too() {
     let library = Library::with(&[("a.md", "one\n")]);

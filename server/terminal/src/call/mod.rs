@@ -16,6 +16,7 @@ use tabellion_pack::{Grounds, Packs};
 use tabellion_runtime::{
     Agent, Answer, CallContext, Contract, ContractSpec, ErrorAnswer, Rejection, ToolSpec, Violation,
     calls::{CallStore, NewExecution, RecordedCall},
+    context,
 };
 
 use tabellion_serve::{self as serve, calls, provenance::ServerEnvironment};
@@ -102,15 +103,20 @@ impl Call {
             Ok(answer) => answer,
             Err(rejection) => return Err(self.rejected(rejection)?),
         };
+        let in_meta = |key: &&str| answer.meta.get(*key)?.as_str();
+        let in_response = || answer.response.pointer(self.tool.commit?)?.as_str();
+        let commit = [context::COMMIT, context::CHANGE].iter().find_map(in_meta).or_else(in_response);
+        let done = format!("the call was made{}", commit.map_or(String::new(), |id| format!(" in {id}")));
         if self.output.json {
-            return Ok(page::json(&json!({ "response": answer.response, "meta": answer.meta }))?);
+            return page::json(&json!({ "response": answer.response, "meta": answer.meta }))
+                .map_err(TerminalError::unreported(done));
         }
         for note in answer::notes(&answer.meta) {
             console::say_in_colour(&format!("{}note{:#}: {note}", page::NAME, page::NAME));
         }
         let mut page = Page::new(self.output);
         answer::add(&mut page, self.contract, self.tool, &self.arguments, &answer);
-        Ok(page.show()?)
+        page.show().map_err(TerminalError::unreported(done))
     }
 
     /// Makes the call; its execution is recorded if the contract requires that.

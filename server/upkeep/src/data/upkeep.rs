@@ -344,14 +344,15 @@ impl Upkeep {
     }
 
     fn show(&self, lines: &[String], json: Value) -> Result<(), TerminalError> {
+        let unreported = TerminalError::unreported(&lines[0]);
         if self.output.json {
-            return Ok(page::json(&json)?);
+            return page::json(&json).map_err(unreported);
         }
         let mut shown = Page::new(self.output);
         for line in lines {
             shown.line(line);
         }
-        Ok(shown.show()?)
+        shown.show().map_err(unreported)
     }
 }
 
