@@ -38,17 +38,16 @@ pub struct Chosen<'a> {
     pub max_unpublished: Option<usize>,
 }
 
-/// Returns the library's state relative to the remote, for people.
-pub(super) fn shown(state: &RemoteState) -> String {
+/// Adds the library's state relative to its remote, and the end of the line.
+pub(super) fn put_state(page: &mut Page, state: &RemoteState) {
     let ahead = match state.ahead {
         0 => String::new(),
         ahead => format!(", {} not there yet", counted(ahead, "commit")),
     };
-    let trouble = state
-        .trouble
-        .as_ref()
-        .map(|(why, since)| format!("\n         since {}: {why}", since.format("%Y-%m-%d %H:%M UTC")));
-    format!("{}{ahead}{}", state.status.name(), trouble.unwrap_or_default())
+    page.line(&format!("{}{ahead}", state.status.name()));
+    if let Some((why, since)) = &state.trouble {
+        page.line(&format!("         since {}: {why}", since.format("%Y-%m-%d %H:%M UTC")));
+    }
 }
 
 pub(super) fn as_json(settings: &RemoteSettings, state: &RemoteState) -> Value {
@@ -72,7 +71,9 @@ pub fn show(folder: &Path, output: Output) -> Result<(), TerminalError> {
     }
     let mut page = Page::new(output);
     match found {
-        None => page.line("the library is not shared; `tabellion remote set URL` shares it"),
+        None => {
+            page.line("the library is not shared; `tabellion remote set URL` shares it");
+        }
         Some((settings, state)) => {
             page.put(STRONG, "remote   ").line(&settings.address.to_string());
             let branch = settings.branch.trim_start_matches("refs/heads/");
@@ -82,7 +83,7 @@ pub fn show(folder: &Path, output: Output) -> Result<(), TerminalError> {
                 Acknowledge::Remote => "once the remote has a change",
             };
             page.put(STRONG, "answers  ").line(acknowledge);
-            page.put(STRONG, "state    ").line(&shown(&state))
+            put_state(page.put(STRONG, "state    "), &state);
         }
     };
     Ok(page.show()?)

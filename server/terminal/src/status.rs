@@ -61,8 +61,8 @@ pub fn status(folder: &Path, packs: Packs, output: Output) -> Result<(), Termina
         Some(failure) => page.put(STRONG, "changes  ").put(REMOVED, "refused").line(&format!(": {failure}")),
     };
     if let Some((settings, state)) = library.remote_settings().zip(library.remote_state()) {
-        page.put(STRONG, "remote   ").put(NAME, &settings.address.to_string());
-        page.line(&format!(": {}", remote::shown(&state)));
+        page.put(STRONG, "remote   ").put(NAME, &format!("{}: ", settings.address));
+        remote::put_state(&mut page, &state);
     }
     page.put(STRONG, "last     ");
     match &last {
