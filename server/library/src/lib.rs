@@ -118,7 +118,7 @@ pub use self::{
     reading::FileState,
     remote::{
         Acknowledge, Follower, RemoteSettings, RemoteState, RemoteStatus, SyncError, Synced, Taken,
-        is_conflict,
+        is_branch_name, is_conflict,
     },
     working_tree::{ExternalPolicy, Options},
 };

@@ -26,6 +26,11 @@ pub enum AddressError {
         "the transport `{0}` is not used; give a URL with `https://`, `ssh://` or `file://` (`http://` and `git://` only to this machine)"
     )]
     Transport(String),
+    /// It is no URL, and no path from the root.
+    #[error(
+        "`{0}` is neither a remote in git's configuration, nor a folder, nor a URL such as `https://example.com/notes.git`"
+    )]
+    Unknown(String),
     /// It holds a password, which every list of processes would show.
     #[error(
         "the address holds a password; leave it out, and give it to git's credential helper (`git help credentials`)"
@@ -109,12 +114,12 @@ fn of_url(scheme: &str, rest: &str) -> Result<&'static str, AddressError> {
 
 /// An address as `user@host:path`, which is ssh.
 fn of_short(text: &str) -> Result<&'static str, AddressError> {
-    let (host, path) = text.split_once(':').ok_or_else(|| AddressError::Transport(text.to_owned()))?;
+    let (host, path) = text.split_once(':').ok_or_else(|| AddressError::Unknown(text.to_owned()))?;
     let host = host.rsplit('@').next().unwrap_or(host);
     let is_host = !host.is_empty() && !host.contains('/') && !path.is_empty();
     match () {
         () if host.starts_with('-') => Err(AddressError::Option(host.to_owned())),
         () if is_host => Ok("ssh"),
-        () => Err(AddressError::Transport(text.to_owned())),
+        () => Err(AddressError::Unknown(text.to_owned())),
     }
 }

@@ -4,7 +4,8 @@ use std::{path::Path, time::Duration};
 
 use serde_json::{Value, json};
 use tabellion_library::{
-    Acknowledge, Address, DocumentChange, Library, RemoteSettings, RemoteState, Taken, path::LibraryPath,
+    Acknowledge, Address, DocumentChange, Library, RemoteSettings, RemoteState, Taken, is_branch_name,
+    path::LibraryPath,
 };
 use tabellion_pack::Packs;
 use tabellion_platform as platform;
@@ -103,6 +104,9 @@ pub fn set(folder: &Path, chosen: &Chosen<'_>, output: Output) -> Result<(), Ter
                 .hint("`git switch` to one, or name it with --branch"));
         }
     };
+    if !is_branch_name(&branch) {
+        return Err(TerminalError::new(format_args!("`{branch}` can't be the name of a branch")));
+    }
     let text = match library.configured_remote(chosen.remote) {
         Some(address) => address,
         None if Path::new(chosen.remote).is_dir() => {
@@ -111,6 +115,11 @@ pub fn set(folder: &Path, chosen: &Chosen<'_>, output: Output) -> Result<(), Ter
         None => chosen.remote.to_owned(),
     };
     let address = Address::parse(&text).map_err(TerminalError::new)?;
+    let own = library.repository_facts();
+    let place = platform::canonicalize(Path::new(text.strip_prefix("file://").unwrap_or(&text))).ok();
+    if place.is_some_and(|place| [own.top, own.git_dir, own.common_dir].contains(&place)) {
+        return Err(TerminalError::new("a library can't be its own remote"));
+    }
     let settings = RemoteSettings {
         acknowledge: chosen.acknowledge,
         wait: chosen.wait,

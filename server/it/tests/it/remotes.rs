@@ -164,6 +164,27 @@ fn text(output: &Output) -> String {
 }
 
 #[test]
+fn a_remote_that_cant_be_meant_is_refused() {
+    let bench = Bench::new();
+    for (remote, part) in [
+        (&["nowhere"][..], "neither a remote in git's configuration"),
+        (&["../typo.git"], "neither a remote in git's configuration"),
+        (&["."], "its own remote"),
+        (&["origin", "--branch", "a b"], "can't be the name of a branch"),
+    ] {
+        let refused = bench.run(TABELLION, "b", &[&["remote", "set"], remote].concat());
+        let said = String::from_utf8_lossy(&refused.stderr);
+        assert!(!refused.status.success() && said.contains(part), "{remote:?}: {said}");
+    }
+    bench.tabellion("b", &["remote", "set", "origin"]);
+    assert!(bench.tabellion("b", &["remote", "show"]).contains("state    published\n"));
+    fs::remove_dir_all(bench.path("shared.git")).expect("removed");
+    assert!(!bench.run(TABELLION, "b", &["sync"]).status.success());
+    let state = bench.tabellion("b", &["remote", "show"]);
+    assert!(state.contains("state    unreachable\n         since "), "{state}");
+}
+
+#[test]
 fn a_library_is_shared_over_http() {
     let mut bench = Bench::new();
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");

@@ -421,3 +421,8 @@ impl Taken {
         self.conflicts.extend(other.conflicts);
     }
 }
+/// Returns true if git accepts a branch of this name.
+pub fn is_branch_name(name: &str) -> bool {
+    gix::refs::FullName::try_from(format!("refs/heads/{name}")).is_ok()
+}
+
