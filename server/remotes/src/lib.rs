@@ -183,6 +183,28 @@ impl Remote {
         }
     }
 
+    /// Returns the names of the remote's branches.
+    ///
+    /// # Errors
+    /// [`Unreachable`].
+    pub fn branches(&self, deadline: Duration) -> Result<Vec<String>, Unreachable> {
+        let arguments = ["ls-remote", "--quiet", "--heads", "--", self.address.as_str()];
+        let names = |printed: String| {
+            let names = printed.lines().filter_map(|line| line.split_once("\trefs/heads/"));
+            names.map(|(_, name)| name.to_owned()).collect()
+        };
+        match self.git.run(&arguments, deadline) {
+            Ended::Well(printed) => Ok(names(printed)),
+            Ended::Badly { words, .. } => Err(program::unreachable(&words)),
+            Ended::Not(unreachable) => Err(unreachable),
+        }
+    }
+
+    /// Forgets the [known commit](Self::known_commit), as if the library had nothing of the branch.
+    pub fn forget(&self) {
+        let _ = fs::remove_file(self.git.folder().join(KNOWN));
+    }
+
     /// Remembers that the library has this commit of the branch, so a fetch need not transfer it.
     pub fn remember(&self, commit: &str) {
         if let Err(error) = write(self.git.folder(), KNOWN, &format!("{commit}\n")) {

@@ -86,7 +86,7 @@ pub fn show(folder: &Path, output: Output) -> Result<(), TerminalError> {
             page.put(STRONG, "answers  ").line(acknowledge);
             put_state(page.put(STRONG, "state    "), &state);
         }
-    };
+    }
     Ok(page.show()?)
 }
 
@@ -129,7 +129,7 @@ pub fn set(folder: &Path, chosen: &Chosen<'_>, output: Output) -> Result<(), Ter
     };
     library.set_remote(&settings)?;
     let shared = open(folder)?;
-    let tip = match shared.look_at_remote() {
+    let tip = match shared.look_at_remote(chosen.branch.is_some()) {
         Ok(tip) => tip,
         Err(error) => {
             // Restores the earlier settings.

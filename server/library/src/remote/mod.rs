@@ -140,14 +140,41 @@ impl Library {
         Ok(walk.take(MAX_AHEAD).count())
     }
 
-    /// Fetches the remote's branch, and takes no commits. Returns its commit; `None` if it has no such branch.
+    /// Fetches the remote's branch for a person who sets the remote, and takes no commits. Returns its commit; `None` if it has no such
+    /// branch, which is then no longer expected there. Records the commits that the library has of it already.
     ///
     /// # Errors
-    /// [`SyncError`].
-    pub fn look_at_remote(&self) -> Result<Option<String>, SyncError> {
+    /// [`SyncError`]; also if there are only other branches, unless this one may be `new`.
+    pub fn look_at_remote(&self, new: bool) -> Result<Option<String>, SyncError> {
         let shared = self.shared.as_ref().ok_or(SyncError::NoRemote)?;
-        let tip = shared.fetch(shared.settings.wait)?.tip;
-        Ok(tip.map(|tip| tip.to_string()))
+        let Fetched { tip, known } = shared.fetch(shared.settings.wait)?;
+        let remote = shared.remote().map_err(SyncError::Blocked)?;
+        let Some(tip) = tip else {
+            let others = if new {
+                vec![]
+            } else {
+                remote.branches(shared.settings.wait).map_err(SyncError::Unreachable)?
+            };
+            if let Some(other) = others.first() {
+                let branch = shared.settings.branch.trim_start_matches("refs/heads/");
+                return Err(SyncError::Blocked(refused(format!(
+                    "the remote has no branch `{branch}`, and commits on `{}`; `--branch {other}` shares that one, once it is checked out \
+                     here, and `--branch {branch}` begins a new one",
+                    others.join("`, `")
+                ))));
+            }
+            remote.forget();
+            shared.is_well();
+            return Ok(None);
+        };
+        let git = self.working_tree.repository.git();
+        let head = self.working_tree.repository.head_commit(&git).map_err(SyncError::Blocked)?;
+        if let (None, Some(head)) = (known, head)
+            && let Ok(Some(common)) = git.merge_base(head, tip)
+        {
+            remote.remember(&common.to_string());
+        }
+        Ok(Some(tip.to_string()))
     }
 
     /// Returns the commits that [`Self::sync`] would take and push now.
@@ -288,7 +315,8 @@ impl Library {
         };
         match (shared.known_commit()?, tip) {
             (Some(_), None) => Err(refused(format!(
-                "the remote has no branch `{branch}` any more; choose another (`tabellion remote set`), or push it (`git push`)"
+                "the remote has no branch `{branch}` any more; `tabellion remote set` with its address accepts that, and `tabellion sync` \
+                 then makes it anew"
             ))),
             (Some(now), Some(tip)) if !accept && lacks(tip, now)? => {
                 if known != Some(now)
@@ -373,7 +401,9 @@ impl Library {
             return Ok(());
         }
         let why = self.remote_state().and_then(|state| state.trouble);
-        let why = why.map_or_else(|| "they are being pushed".to_owned(), |(why, _)| why);
+        let is_followed = shared.standing.lock().follower.is_running;
+        let pushes = if is_followed { "they are being pushed" } else { "`tabellion sync` pushes them" };
+        let why = why.map_or_else(|| pushes.to_owned(), |(why, _)| why);
         let message = format!(
             "{most} commits are not in the remote's branch, and no more may be made until they are: {why}"
         );
@@ -408,6 +438,11 @@ impl Library {
     }
 }
 
+/// Returns true if git accepts a branch of this name.
+pub fn is_branch_name(name: &str) -> bool {
+    gix::refs::FullName::try_from(format!("refs/heads/{name}")).is_ok()
+}
+
 /// Returns true if `path` is that of a conflict file: a version that could not be merged.
 pub fn is_conflict(path: &str) -> bool {
     merge::conflict_of(path).is_some()
@@ -421,8 +456,3 @@ impl Taken {
         self.conflicts.extend(other.conflicts);
     }
 }
-/// Returns true if git accepts a branch of this name.
-pub fn is_branch_name(name: &str) -> bool {
-    gix::refs::FullName::try_from(format!("refs/heads/{name}")).is_ok()
-}
-

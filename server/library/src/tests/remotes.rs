@@ -422,6 +422,13 @@ fn a_rewritten_history_waits_for_a_person() {
     assert!(
         matches!(here.sync(false), Err(SyncError::Blocked(failure)) if failure.message.contains("no branch"))
     );
+    // Setting the remote again accepts that, but no other branch is overlooked.
+    git(shared.path(), &["update-ref", "refs/heads/other", &a.head()]);
+    let refused = here.look_at_remote(false).unwrap_err().to_string();
+    assert!(refused.contains("`--branch other`"), "{refused}");
+    assert_eq!(here.look_at_remote(true), Ok(None));
+    here.sync(false).unwrap();
+    assert_eq!(tip(shared.path()), a.head());
 }
 
 #[test]
@@ -433,12 +440,15 @@ fn changes_that_are_not_published_are_bounded() {
     a.library().set_remote(&settings).unwrap();
     let library = a.library();
     assert_eq!(library.remote_settings(), Some(&settings));
-    library.sync(false).unwrap();
+    assert!(library.look_at_remote(false).unwrap().is_some());
+    assert_eq!(library.remote_state().unwrap().ahead, 0, "the clone has all commits of the remote");
     for content in ["a\n", "b\n"] {
         insist(&library, "plan.md", content).unwrap();
     }
     assert_eq!(library.remote_state().unwrap().ahead, 2);
-    assert_eq!(rule(&insist(&library, "plan.md", "c\n").unwrap_err()), "remote_unpublished");
+    let refused = insist(&library, "plan.md", "c\n").unwrap_err();
+    assert_eq!(rule(&refused), "remote_unpublished");
+    assert!(refused.message.ends_with("`tabellion sync` pushes them"), "{refused}");
     assert_eq!(library.sync(false).unwrap().pushed, 2);
     insist(&library, "plan.md", "c\n").unwrap();
     // Sent to another user, or moved, the library is no longer shared.
