@@ -3,6 +3,7 @@
 use std::{
     collections::BTreeSet,
     path::Path,
+    thread,
     time::{Duration, Instant},
 };
 
@@ -22,6 +23,10 @@ const MAX_UNNAMED: usize = 10_000;
 
 /// Time after which no further commit is read.
 const MAX_TIME: Duration = Duration::from_secs(60);
+
+/// How often the cache is read again before it counts as damaged, and the pause before: a server may be writing it.
+const RETRIES: usize = 5;
+const RETRY_INTERVAL: Duration = Duration::from_millis(50);
 
 /// The log and its commits.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -105,6 +110,13 @@ pub(crate) fn agreement(
     found.entries = entries.len();
     let are_all = found.commits < limit && !found.is_cut;
     found.cache = state(cache, prefix, &entries, are_all);
+    for _ in 0..RETRIES {
+        if !matches!(found.cache, CacheState::Damaged | CacheState::Disagrees) {
+            break;
+        }
+        thread::sleep(RETRY_INTERVAL);
+        found.cache = state(cache, prefix, &entries, are_all);
+    }
     Ok(found)
 }
 
@@ -120,13 +132,15 @@ fn state(file: &Path, prefix: &str, entries: &BTreeSet<String>, are_all: bool) -
         return CacheState::Missing;
     }
     let journal = file.with_extension("sqlite-wal");
-    let in_use = journal.metadata().is_ok_and(|journal| journal.len() > 0);
+    let is_written = || journal.metadata().is_ok_and(|journal| journal.len() > 0);
+    let before = is_written();
     let looked_at = LOG.connect_unchanging(file).map_err(CacheError::from).and_then(|database| {
         let cache = Cache { database };
         cache.check()?;
         let is_ours = cache.is_ours()? && cache.state()?.is_some();
         Ok(if is_ours { Some(cache.entries(0, prefix, usize::MAX)?) } else { None })
     });
+    let in_use = before || is_written();
     match looked_at {
         Ok(Some(cached)) if cached.iter().all(|entry| entries.contains(&entry.commit)) => CacheState::Agrees,
         // The cache may know a branch that is not checked out, or commits before those that were read.
