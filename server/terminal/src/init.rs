@@ -1,6 +1,6 @@
 //! `tabellion init`: makes a folder a library.
 
-use std::path::{self, Path};
+use std::path::{self, Path, PathBuf};
 
 use tabellion_library::{self as library, CreateFolders, Created, Library, OpenError};
 use tabellion_upkeep::{
@@ -10,8 +10,8 @@ use tabellion_upkeep::{
 
 /// The result for the folder.
 enum Done {
-    /// A repository was created, and possibly the folder too.
-    New(Created),
+    /// A repository or the folder was created; the top of the repository is this folder.
+    New(Created, PathBuf),
     /// It was a library already.
     Already { branch: Option<String> },
 }
@@ -28,7 +28,7 @@ pub fn init(folder: &Path, output: Output) -> Result<(), TerminalError> {
             let options = library::Options { create: CreateFolders::All, ..library::Options::default() };
             let library = Library::open(folder, options)?;
             match library.created() {
-                Some(created) => Done::New(created.clone()),
+                Some(created) => Done::New(created.clone(), library.repository_facts().top),
                 None => Done::Already { branch: library.place()?.branch },
             }
         }
@@ -37,8 +37,8 @@ pub fn init(folder: &Path, output: Output) -> Result<(), TerminalError> {
     let folder = path::absolute(folder)?.canonicalize()?;
     if output.json {
         let (created, repository) = match &done {
-            Done::New(Created::Folder { .. }) => (true, true),
-            Done::New(Created::Repository) => (false, true),
+            Done::New(Created::Folder { .. }, top) => (true, *top == folder),
+            Done::New(Created::Repository, _) => (false, true),
             Done::Already { .. } => (false, false),
         };
         return Ok(page::json(&serde_json::json!({
@@ -48,13 +48,17 @@ pub fn init(folder: &Path, output: Output) -> Result<(), TerminalError> {
     let shown = folder.display();
     let mut page = Page::new(output);
     match done {
-        Done::New(Created::Folder { similar }) => {
-            page.line(&format!("created the folder `{shown}` with a git repository"));
+        Done::New(Created::Folder { similar }, top) => {
+            page.line(&if top == folder {
+                format!("created the folder `{shown}` with a git repository")
+            } else {
+                format!("created the folder `{shown}` in the git repository `{}`", top.display())
+            });
             if let Some(similar) = similar {
                 page.line(&format!("if you meant `{}`, delete the new folder", similar.display()));
             }
         }
-        Done::New(Created::Repository) => {
+        Done::New(Created::Repository, _) => {
             page.line(&format!(
                 "created a git repository in `{shown}`: branch `main`, with an empty first commit"
             ));

@@ -406,6 +406,7 @@ fn init_creates_a_library_once() {
         (".", "created a git repository"),
         (".", "is a library already (branch `main`); nothing was changed"),
         ("a/b", "is a library already"),
+        ("a/c", "in the git repository"),
     ] {
         std::fs::create_dir_all(library.path("a/b")).unwrap();
         let said = shown(&library, &["init", folder]);
