@@ -30,7 +30,7 @@ fn failure(what: &str, error: Error) -> Failure {
         _ if is_damage(&error) => (
             FailureKind::Io,
             format!(
-                "can't {what}: the data file is damaged; stop the server, then run `tabellion data recover`, which makes the tables \
+                "can't {what}: the data file is damaged; stop the server, then run `tabellion data recover --data DIR`, which makes the tables \
                  anew from the log, or put a backup in its place"
             ),
         ),
@@ -74,7 +74,7 @@ pub(crate) fn refused(message: impl Into<String>) -> Failure {
 /// Returns the failure of data that this program can't have written.
 pub(crate) fn damaged(what: impl std::fmt::Display) -> Failure {
     Failure::internal(format!(
-        "the data is damaged: {what}; `tabellion data recover` makes the tables anew from the log"
+        "the data is damaged: {what}; `tabellion data recover --data DIR` makes the tables anew from the log"
     ))
 }
 

@@ -159,7 +159,7 @@ pub(crate) fn check(connection: &Connection, path: &Path) -> Result<(), Failure>
         None if !file(path).exists() && meta(connection, NEWEST)?.as_deref() == Some(IN_LOG) => {
             Err(refused(format!(
                 "`{name}` was copied while it was in use, without `{name}-wal`, which has the newest changes: copy both, or copy with \
-             `tabellion data backup`; `tabellion data recover` goes on with the changes that are there",
+             `tabellion data backup`; `tabellion data recover --data DIR` goes on with the changes that are there",
                 name = name(path),
             )))
         }
@@ -183,7 +183,7 @@ pub(crate) fn check_gone(path: &Path) -> Result<(), Failure> {
 fn missing(path: &Path, mark: &Acknowledged) -> Failure {
     refused(format!(
         "changes are missing: change {seq} was acknowledged, and `{name}` does not have it; put back `{name}-wal`, if it was removed \
-         or replaced, or a backup; `tabellion data recover` goes on with the changes that are there",
+         or replaced, or a backup; `tabellion data recover --data DIR` goes on with the changes that are there",
         seq = mark.seq,
         name = name(path),
     ))

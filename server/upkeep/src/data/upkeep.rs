@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 use tabellion_library::CreateFolders;
 use tabellion_pack::Packs;
 use tabellion_records::{self as records, Checked, Location, Records, SchemaDifference, Start};
-use tabellion_runtime::spec::RowsSpec;
+use tabellion_runtime::{Failure, spec::RowsSpec};
 
 use super::Data;
 use crate::{
@@ -230,15 +230,16 @@ impl Upkeep {
             ),
             format!("the file as it was is `{}`", recovered.kept.display()),
         ];
-        if let Some(failure) = &recovered.cut_off {
-            said.push(format!("later entries are lost, because {failure}"));
-        }
+        // The rest of the failure advises what was just done.
+        let reason = |failure: &Failure| failure.to_string().split("; ").next().map(str::to_owned);
+        let cut_off = recovered.cut_off.as_ref().and_then(reason);
+        said.extend(cut_off.iter().map(|reason| format!("later entries are lost: {reason}")));
         self.show(
             &said,
             json!({
                 "file": file.path, "kept": recovered.kept, "changes": recovered.checked.changes,
                 "rows": recovered.checked.rows,
-                "cutOff": recovered.cut_off.as_ref().map(ToString::to_string),
+                "cutOff": cut_off,
             }),
         )
     }

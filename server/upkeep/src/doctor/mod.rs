@@ -58,7 +58,12 @@ pub fn run(options: &Options, packs: Packs) -> Result<bool, TerminalError> {
 /// Examines a data folder. `--fix` mends nothing there: each remedy is a command, with a description of its effect.
 fn data(folder: Option<&Path>, options: &Options, packs: Packs) -> Result<bool, TerminalError> {
     let data = Data::choose(folder).map_err(TerminalError::new)?;
-    let findings = examine_data(&data, packs);
+    let mut findings = examine_data(&data, packs);
+    // Without the folder, the remedies would act on a different one.
+    let named = folder.map(|folder| format!("--data {} --contract ", folder.display()));
+    for mend in findings.iter_mut().filter_map(|finding| finding.mend.as_mut()) {
+        *mend = named.iter().fold(mend.clone(), |mend, named| mend.replace("--contract ", named));
+    }
     report::show("data", &data.name(), &findings, options.output)?;
     Ok(is_well(&findings))
 }

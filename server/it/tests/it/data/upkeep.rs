@@ -49,7 +49,7 @@ fn each_command_says_what_it_did_or_what_to_do() {
         ("", &["import"], 1, "is there already; name an empty folder"),
         ("", &["import", "/no/such/export"], 1, "can't read `/no/such/export`"),
         ("", &["check", "--contract", "learning-os"], 2, "possible values: mcb"),
-        (UNLOGGED, &["check"], 1, "is not what the log gives; `tabellion data recover`"),
+        (UNLOGGED, &["check"], 1, "is not what the log gives; `tabellion data recover --data DIR`"),
         (NEWER, &["check"], 1, "is of version 99.0.0 of `mcb`, and this program has version"),
         (NEWER, &["migrate"], 1, "update the program"),
         (NEWER, &["export"], 1, "update the program"),
@@ -170,7 +170,7 @@ fn a_damaged_file_comes_back_from_its_log() {
     let before = data.checked();
     data.damage("teams");
     let (code, _, said) = data.upkeep(&["check"]);
-    assert!(code == Some(1) && said.contains("`tabellion data recover`"), "{said}");
+    assert!(code == Some(1) && said.contains("`tabellion data recover --data DIR`"), "{said}");
     let mut server = data.serve();
     let refused = create_team(&mut server, "d").expect_err("the table is damaged");
     // The cause is for the operator, not for the client.
@@ -207,6 +207,7 @@ pub(super) fn doctor(data: &Data) -> (Option<i32>, Vec<(String, String, String)>
     let findings = shown["findings"].as_array().expect("findings").iter();
     let findings = findings.map(|finding| {
         let said = format!("{} {}", text(&finding["message"]), text(&finding["mend"]));
+        let said = said.replace(&*data.beside("").to_string_lossy(), "~/");
         (text(&finding["id"]), text(&finding["status"]), said)
     });
     (output.status.code(), findings.collect())
@@ -233,10 +234,20 @@ fn doctor_tells_what_is_wrong_with_data() {
         (&|_| {}, "log", "green", "the 4 changes in the log of `mcb` give its 5 rows"),
         (&|_| {}, "version", "green", "of `mcb`"),
         (&|data| data.tamper(NEWER), "version", "red", "update the program"),
-        (&|data| data.tamper(OLDER), "version", "red", "`tabellion data migrate --contract mcb`"),
+        (
+            &|data| data.tamper(OLDER),
+            "version",
+            "red",
+            "`tabellion data migrate --data ~/data --contract mcb`",
+        ),
         (&|data| data.tamper(FOREIGN), "version", "red", "another program"),
-        (&|data| data.tamper(UNLOGGED), "log", "red", "`tabellion data recover --contract mcb`"),
-        (&damaged, "log", "red", "`tabellion data recover --contract mcb`"),
+        (
+            &|data| data.tamper(UNLOGGED),
+            "log",
+            "red",
+            "`tabellion data recover --data ~/data --contract mcb`",
+        ),
+        (&damaged, "log", "red", "`tabellion data recover --data ~/data --contract mcb`"),
         (&kept, "leftovers", "yellow", "mcb.damaged`"),
         (&open, "permissions", "yellow", "`chmod go= "),
         (&gone, "data", "red", "does not exist"),

@@ -84,12 +84,14 @@ fn doctor_tells_what_is_indexed() {
             search(data);
             tamper(data, "UPDATE state SET recipe = 'x'");
         }),
-        ("yellow", "the next search makes it anew, or `tabellion data reindex --contract mcb`", &|data| {
-            fs::write(index(data), "no database").expect("written")
-        }),
+        (
+            "yellow",
+            "the next search makes it anew, or `tabellion data reindex --data ~/data --contract mcb`",
+            &|data| fs::write(index(data), "no database").expect("written"),
+        ),
         (
             "red",
-            "says that it has everything, and has 0 rows where 2 are there `tabellion data reindex --contract mcb`",
+            "says that it has everything, and has 0 rows where 2 are there `tabellion data reindex --data ~/data --contract mcb`",
             &|data| {
                 search(data);
                 tamper(data, "DELETE FROM document");
