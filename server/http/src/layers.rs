@@ -12,7 +12,7 @@ use hyper::{
     Method, StatusCode,
     header::{
         ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
-        ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, HeaderValue, VARY,
+        ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, CONTENT_ENCODING, HeaderValue, VARY,
     },
 };
 
@@ -76,6 +76,11 @@ pub(super) async fn guard(
     next: Next,
 ) -> Result<Response, ErrorResponse> {
     let origin = site.guard.admit(request.uri(), request.headers())?;
+    if let Some(encoding) = request.headers().get(CONTENT_ENCODING).filter(|encoding| *encoding != "identity")
+    {
+        let why = format!("the body is encoded as {encoding:?}; send it without `Content-Encoding`");
+        return Err(Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, why).because("media_type").into());
+    }
     // A browser's preflight request carries no credentials, so it is answered here.
     let mut response = if request.method() == Method::OPTIONS {
         preflight(&site.allowed_headers)
@@ -152,9 +157,17 @@ pub(super) async fn mcp_refusals(request: Request, next: Next) -> Response {
     response::with_body(next.run(request).await, |refusal| refused(&refusal.message))
 }
 
-/// Answers every method but GET with 405.
+/// Answers every method but GET with 405. HEAD must have become GET.
 pub(super) async fn only_get(request: Request, next: Next) -> Result<Response, ErrorResponse> {
-    only(Method::GET, "GET", request, next).await
+    only(Method::GET, "GET, HEAD", request, next).await
+}
+
+/// Answers HEAD as GET. The body of the response is left out when it is written.
+pub(super) async fn head_as_get(mut request: Request, next: Next) -> Response {
+    if request.method() == Method::HEAD {
+        *request.method_mut() = Method::GET;
+    }
+    next.run(request).await
 }
 
 /// Answers every method but POST with 405.

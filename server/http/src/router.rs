@@ -146,7 +146,8 @@ fn rest(site: &Arc<Site>, path: &str) -> Router<Arc<Site>> {
         routed.push(place);
         let of = path.clone();
         let mut answer =
-            any(move |site, address, name, caller, request| ask(of, site, address, name, caller, request));
+            any(move |site, address, name, caller, request| ask(of, site, address, name, caller, request))
+                .layer(from_fn(layers::head_as_get));
         if needs_credentials {
             answer = answer.layer(from_fn_with_state(site.clone(), layers::authenticate));
         }
@@ -166,13 +167,13 @@ fn authenticated(site: &Arc<Site>) -> Router<Arc<Site>> {
     router.fallback(not_found).layer(from_fn_with_state(site.clone(), layers::authenticate))
 }
 
-/// Routes GET to `handler`, and answers every other method with 405. axum's own `get` would accept HEAD, too.
+/// Routes GET and HEAD to `handler`, and answers every other method with 405.
 fn get_only<H, T>(handler: H) -> MethodRouter<Arc<Site>>
 where
     H: Handler<T, Arc<Site>>,
     T: 'static,
 {
-    any(handler).layer(from_fn(layers::only_get))
+    any(handler).layer(from_fn(layers::only_get)).layer(from_fn(layers::head_as_get))
 }
 
 async fn alive() -> Response {

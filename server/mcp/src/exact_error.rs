@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use rmcp::{ErrorData, RoleServer, service::RequestContext};
+use rmcp::{ErrorData, RoleServer, model::ErrorCode, service::RequestContext};
 
 /// Carries the error of a contract past rmcp, which would replace the code -32002.
 #[derive(Clone, Default)]
@@ -17,8 +17,13 @@ impl ExactError {
         }
         error
     }
-    /// Returns the stored error, or `error` if there is none.
+
+    /// Returns the stored error, or `error` if there is none. That of an unknown method has only its name from rmcp.
     pub(super) fn or(&self, error: ErrorData) -> ErrorData {
-        self.0.get().cloned().unwrap_or(error)
+        let mut error = self.0.get().cloned().unwrap_or(error);
+        if error.code == ErrorCode::METHOD_NOT_FOUND {
+            error.message = format!("the method `{}` is not served", error.message).into();
+        }
+        error
     }
 }

@@ -73,10 +73,13 @@ impl Page {
     }
 
     async fn unsealed(self: &Arc<Self>, request: Request) -> Response {
-        let (head, body) = request.into_parts();
+        let (mut head, body) = request.into_parts();
+        if head.method == Method::HEAD {
+            head.method = Method::GET;
+        }
         if ![Method::GET, Method::POST].contains(&head.method) {
-            let mut response = text(StatusCode::METHOD_NOT_ALLOWED, "GET and POST only\n");
-            response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, POST"));
+            let mut response = text(StatusCode::METHOD_NOT_ALLOWED, "GET, HEAD and POST only\n");
+            response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD, POST"));
             return response;
         }
         let Ok(body) = to_bytes(body, MAX_FORM).await else {

@@ -45,7 +45,7 @@ impl Rest {
         let methods = at.iter().map(|(endpoint, _)| endpoint.method.to_string());
         let Some(chosen) = methods.clone().position(|method| asked.request.method().as_str() == method)
         else {
-            let methods = methods.collect::<Vec<_>>().join(", ");
+            let methods = methods.collect::<Vec<_>>().join(", ").replace("GET", "GET, HEAD");
             return Err(Refusal::method_not_allowed(&methods));
         };
         let (endpoint, variables) = &at[chosen];

@@ -160,6 +160,7 @@ async fn what_stands_in_the_way_is_told_in_the_form_of_errors() {
         (post("/mcp/executions", &key, text), 404, None, Some("not_found")),
         (post("/mcp/tools", &key, text), 405, Some("allow"), Some("method")),
         (get(keep).replace("Connection:", &format!("{key}Connection:")), 405, Some("allow"), Some("method")),
+        (post(keep, "Content-Encoding: gzip\r\n", text), 415, None, Some("media_type")),
         (post("/mcp/openapi.json", "", text), 405, Some("allow"), Some("method")),
     ] {
         let said = said(&server, &request).await;
@@ -173,6 +174,8 @@ async fn what_stands_in_the_way_is_told_in_the_form_of_errors() {
         }
     }
     assert_eq!(server.notes.stored_texts(), Vec::<String>::new());
+    let head = server.says(get("/mcp/openapi.json").replacen("GET", "HEAD", 1).as_bytes()).await;
+    assert!(head.starts_with("HTTP/1.1 200 ") && head.ends_with("\r\n\r\n"), "{head}");
     // MCP has its own form.
     let mcp = said(&server, &get("/mcp")).await;
     assert!((mcp.status, mcp.body["jsonrpc"].as_str()) == (401, Some("2.0")));

@@ -58,8 +58,9 @@ async fn layers_answer_in_their_order() {
         ("GET /nowhere", &key, "404", None),
         ("GET /mcp/", &key, "404", None),
         ("GET /metrics", &key, "200", None),
-        ("HEAD /metrics", &key, "405", Some("GET")),
-        ("POST /metrics", &key, "405", Some("GET")),
+        ("HEAD /metrics", &key, "200", None),
+        ("POST /metrics", &key, "405", Some("GET, HEAD")),
+        ("POST /mcp", "Content-Encoding: gzip\r\n", "415", None),
         ("PUT /mcp", &key, "405", Some("GET, POST, DELETE")),
         ("HEAD /mcp", &key, "405", Some("GET, POST, DELETE")),
     ] {

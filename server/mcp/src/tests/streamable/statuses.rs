@@ -65,7 +65,8 @@ async fn without_a_session_the_methods_of_sessions_are_not_found() {
         let said =
             place.stateless(json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": {} })).await;
         assert_eq!((said.status.as_u16(), method), (404, method));
-        assert_eq!(said.json().await["error"]["code"], -32601, "{method}");
+        let message = format!("the method `{method}` is not served");
+        assert_eq!(said.json().await["error"], json!({ "code": -32601, "message": message }));
     }
     place.end().await;
 }
