@@ -96,7 +96,7 @@ impl Rest {
         Ok(response)
     }
 
-    /// Returns an execution, once it has ended or the request's wait is over.
+    /// Returns an execution, once it has ended or the request's wait is over. The result of another caller's is left out.
     pub(super) async fn execution(
         &self,
         endpoint: &RestEndpoint,
@@ -113,7 +113,11 @@ impl Rest {
         let found = self.find(endpoint, id, &asked).await?;
         Ok(match found {
             Ok(found) => {
-                let found = self.until_over(found, wait.unwrap_or_default()).await?;
+                let mut found = self.until_over(found, wait.unwrap_or_default()).await?;
+                if !is_own(&found, &self.caller(&asked)?) {
+                    // It may hold text, or the URL of a download, that only its caller may read.
+                    found.end.result = None;
+                }
                 answer::json(StatusCode::OK, &answer::recorded(&**service, found))
             }
             Err(failure) => answer::failed(&**service, failure),
@@ -187,7 +191,10 @@ fn may_see(
     endpoint: &RestEndpoint,
     caller: &KnownCaller,
 ) -> bool {
-    let is_own = found.caller == Some(caller.identity.to_string());
     let sees_others = || caller.roles.iter().any(|role| endpoint.others.contains(role));
-    found.contract == contract.id && (is_own || sees_others())
+    found.contract == contract.id && (is_own(found, caller) || sees_others())
+}
+
+fn is_own(found: &Execution, caller: &KnownCaller) -> bool {
+    found.caller == Some(caller.identity.to_string())
 }

@@ -282,6 +282,7 @@ fn an_execution_is_its_callers_and_of_those_who_see_others() {
     for (at, (key, status)) in others.iter().enumerate() {
         let found = fetch(&server, key, &id);
         assert_eq!(found.status, *status, "{at}: {}", found.body);
+        assert_eq!(found.body.get("result"), None, "{at}: results are their callers'");
         if *status == 404 {
             // The same answer as for an execution that does not exist.
             let none = fetch(&server, key, "01a21501-196d-70b2-84af-0eb2ce2cfa58");
@@ -290,6 +291,7 @@ fn an_execution_is_its_callers_and_of_those_who_see_others() {
         let cancelled = ask(&server, key, ("DELETE", &format!("/executions/{id}")), &[], None);
         assert_eq!(cancelled.status, 404, "only its caller may cancel it");
     }
+    assert_eq!(fetch(&server, &ann, &id).text("/result/status"), "created");
     let ended = ask(&server, &ann, ("DELETE", &format!("/executions/{id}")), &[], None);
     assert_eq!((ended.status, ended.text("/error/details/reason")), (409, "finished"));
 }
