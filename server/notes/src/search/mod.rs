@@ -20,6 +20,8 @@ use crate::{Note, tag};
 /// Names of facets.
 const TYPE: &str = "type";
 const TAG: &str = "tag";
+/// The facet of notes that are not sensitive, and its value.
+const OPEN: (&str, &str) = ("sensitive", "false");
 
 /// Weights of words in the title, tags and headings of a chunk, compared with those in its text.
 const TITLE: u32 = 4;
@@ -31,7 +33,9 @@ pub(crate) fn documents(note: &Note, created: i64) -> Vec<Document> {
     let metadata = &note.metadata;
     let keys: BTreeSet<_> = note.tags().iter().flat_map(|tag| tag::keys(tag)).collect();
     let tags = keys.iter().map(|key| Facet::new(TAG, key));
-    let facets: Vec<_> = [Facet::new(TYPE, metadata.note_type())].into_iter().chain(tags).collect();
+    let open = (!metadata.sensitive).then(|| Facet::new(OPEN.0, OPEN.1));
+    let facets: Vec<_> =
+        [Facet::new(TYPE, metadata.note_type())].into_iter().chain(open).chain(tags).collect();
     let document = |(place, chunk): (i64, chunk::Chunk)| Document {
         texts: vec![
             Text::weighted(&note.title, TITLE),

@@ -8,14 +8,14 @@ use std::{
 use tabellion_retrieval::{Filters, Hit, Index, IndexError, Nearness, Search, TextKey};
 
 use super::{
-    TAG, TYPE, chunks,
+    OPEN, TAG, TYPE, chunks,
     excerpt::{excerpt, query_terms},
     meaning,
 };
 use crate::{Catalogue, CatalogueError, Entry, Selection, identity::parse_chunk_key, tag};
 
 /// Version of the conversion of notes to documents. A different name has the index rebuilt.
-const RECIPE: &str = "notes 5";
+const RECIPE: &str = "notes 6";
 /// Number of hits requested beyond the limit, so that equal ones at its end are in order.
 const BEYOND: usize = 16;
 
@@ -30,6 +30,8 @@ pub struct NoteQuery {
     pub limit: usize,
     /// Set for excerpts in hits.
     pub excerpts: bool,
+    /// Set to search sensitive notes too. Without it, they change neither hits nor scores.
+    pub sensitive: bool,
 }
 
 /// Result of a search.
@@ -158,6 +160,8 @@ impl NoteIndex {
                     };
                     if ids.is_none_or(|ids| ids.contains(&id))
                         && let Some(entry) = notes.get(id)?
+                        // It may have become sensitive meanwhile.
+                        && (query.sensitive || !entry.metadata.sensitive)
                     {
                         entries.push((entry, hit.score, place));
                     }
@@ -191,6 +195,9 @@ fn search(query: &NoteQuery, limit: usize) -> Search {
     }
     for tag in &selection.tags {
         filters = filters.with(TAG, &tag::key(tag));
+    }
+    if !query.sensitive {
+        filters = filters.with(OPEN.0, OPEN.1);
     }
     (filters.since, filters.until) = selection.seconds();
     Search::new(&query.text, limit).filtered(filters).grouped()

@@ -10,7 +10,7 @@ use crate::{
 
 fn search(folder: &Folder, text: &str, selection: Selection, limit: usize) -> NoteHits {
     let index = NoteIndex::open(&folder.beside("words.db")).unwrap();
-    let query = NoteQuery { text: text.into(), selection, limit, excerpts: true };
+    let query = NoteQuery { text: text.into(), selection, limit, excerpts: true, sensitive: false };
     index.search(&folder.catalogue, folder.follow().sequence, &query, None).unwrap()
 }
 
@@ -34,6 +34,22 @@ fn titles_tags_headings_and_text_count_in_this_order() {
     assert!(hits.hits.iter().all(|hit| (0.0..=1.0).contains(&hit.score)));
     let one = search(&folder, "parser", Selection::default(), 1);
     assert_eq!((paths(&one), one.total), (vec!["title.md"], 4));
+}
+
+#[test]
+fn sensitive_notes_change_no_other_search() {
+    let open = ("open.md", "# One\n\nA parser.");
+    let secret = ("secret.md", "---\nsensitive: true\n---\n# Two\n\nA parser, another parser.");
+    let scores = |files: &[_]| {
+        let hits = search(&Folder::with_files(files), "parser", Selection::default(), 10);
+        (hits.total, hits.hits.iter().map(|hit| hit.score).collect::<Vec<_>>())
+    };
+    let both = Folder::with_files(&[open, secret]);
+    assert_eq!(scores(&[open, secret]), scores(&[open]));
+    let index = NoteIndex::open(&both.beside("words.db")).unwrap();
+    let query = NoteQuery { text: "parser".into(), limit: 10, sensitive: true, ..NoteQuery::default() };
+    let hits = index.search(&both.catalogue, both.follow().sequence, &query, None).unwrap();
+    assert_eq!(hits.total, 2);
 }
 
 #[test]

@@ -160,6 +160,7 @@ impl BrainForge for Forge {
             selection,
             limit: request.limit as usize,
             excerpts: request.include_excerpts,
+            sensitive: is_owner(cx),
         };
         let found = self.shelf.search(&query)?;
         let ranking = if found.by_meaning { "hybrid" } else { "lexical" };
@@ -168,7 +169,7 @@ impl BrainForge for Forge {
             note_id: Some(hit.entry.id.to_string()),
             similarity_score: Some(hit.score),
             metadata: Some(summary(&hit.entry)),
-            excerpt: hit.excerpt.filter(|_| !hit.entry.metadata.sensitive || is_owner(cx)),
+            excerpt: hit.excerpt,
         });
         Ok(SemanticSearchResponse {
             results: Some(results.collect()),
