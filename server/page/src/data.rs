@@ -226,6 +226,8 @@ pub struct Proposal {
     pub version: u64,
     /// True if it needs a decision of this person.
     pub open: bool,
+    /// True if it has texts that are not shown, because it is sensitive and this person is no owner.
+    pub withheld: bool,
     /// Text of the file as it is; `None` if it does not exist, or is not text.
     pub before: Option<String>,
     /// Text of the file after an approval of all parts; `None` if it can't be shown.

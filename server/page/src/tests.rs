@@ -130,6 +130,7 @@ impl Source for Garden {
             note_id: "4be1".into(),
             version: 8,
             open: !is_sent_back,
+            withheld: false,
             before: Some(OLD.into()),
             after: Some(NEW.into()),
             parts: vec![part(2..3, 2..3), part(5..5, 5..7)],

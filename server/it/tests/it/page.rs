@@ -313,6 +313,8 @@ fn people_see_what_their_role_may_read() {
             let (status, _, text) = browser.send("GET", asked, "");
             assert_eq!(status, if permitted.contains(&asked) { 200 } else { 404 }, "{name} {asked}: {text}");
             assert!(reads || !text.contains(SECRET), "{name} {asked}: {text}");
+            let is_withheld = name == "Rita" && *asked == *place;
+            assert_eq!(text.contains("an owner decides on it"), is_withheld, "{name} {asked}: {text}");
         }
     }
 }

@@ -215,6 +215,7 @@ impl Desk {
             proposed_version: review.proposed_version,
             revision,
             stale: is_stale,
+            sensitive: review.is_sensitive(&self.shelf)?,
             reason: review.why(),
             notes: review.notes.clone(),
             remarks: review.remarks.clone(),

@@ -1,6 +1,7 @@
 //! Instances of workflows, as clients see them: listed, shown, started by request, and their tasks completed.
 //!
-//! People see all of them, agents only their own. A proposal's content is shown to its author, to reviewers and to owners.
+//! People see all of them, agents only their own. A proposal's content is shown to its author, to owners and, unless it is sensitive, to
+//! reviewers.
 
 use std::sync::Arc;
 
@@ -30,7 +31,7 @@ use super::{
     requested::Requested,
     review::{self, Base, Decision, Review},
     shelf::Shelf,
-    values::{caller, invalid},
+    values::{caller, invalid, is_owner},
 };
 
 /// The roles to which proposals of others are shown.
@@ -55,6 +56,8 @@ enum Detail {
     Whole,
     /// Without the proposed content.
     Brief,
+    /// Without any text of the note: neither the proposed content nor what a reviewer says of it.
+    WithoutText,
 }
 
 impl Kept {
@@ -131,6 +134,8 @@ impl Kept {
                 let caller = caller(cx)?;
                 let is_theirs = review.instance.is_by(caller);
                 if is_theirs || REVIEW_ROLES.iter().any(|role| caller.roles.contains(role)) {
+                    let hides_text = !is_theirs && !is_owner(cx) && review.is_sensitive(shelf)?;
+                    let detail = if hides_text { Detail::WithoutText } else { detail };
                     view.data = proposal(shelf, cx, review, detail)?;
                 }
             }
@@ -151,10 +156,11 @@ fn proposal(
     if let Some(reason) = &review.reason {
         put("reason", reason.as_str().into());
     }
-    if let Some(notes) = &review.notes {
+    let has_text = detail != Detail::WithoutText;
+    if let Some(notes) = review.notes.as_ref().filter(|_| has_text) {
         put("notes", notes.as_str().into());
     }
-    if !review.remarks.is_empty() {
+    if has_text && !review.remarks.is_empty() {
         put("remarks", json!(review.remarks));
     }
     if review.is_open() {

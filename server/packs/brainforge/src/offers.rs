@@ -5,16 +5,16 @@ use tabellion_contracts::brainforge::{
     NoteType, NoteVersion, NoteVersionsResource, OwnProposal, ReviewRemark, TagCount, TagsResource,
     ToolError, VersionOfNoteResource, WaitingResource, WaitingReview,
 };
-use tabellion_notes::{Entry, FoundLink, Metadata, Note, Position, Problem, Selection};
+use tabellion_notes::{Entry, FoundLink, Note, Position, Problem, Selection};
 use tabellion_pack::review::Remark;
-use tabellion_runtime::{Failure, FailureKind, ReadCx};
+use tabellion_runtime::ReadCx;
 use uuid::Uuid;
 
 use super::{
     fields, instances, review,
     shelf::Shelf,
     values::{
-        OWNER, PROBLEMS, caller, check_tags, count, invalid, is_owner, moment, not_found, number, parse_id,
+        PROBLEMS, caller, check_sensitive, check_tags, count, invalid, moment, not_found, number, parse_id,
         word,
     },
     versions,
@@ -36,17 +36,6 @@ const MAX_COMPLETIONS: usize = 100;
 fn entry(shelf: &Shelf, id: &str) -> Result<Entry, ToolError> {
     let id = parse_id(id)?;
     shelf.note(id)?.ok_or_else(|| not_found(id))
-}
-
-/// Checks that the caller may read the text of a note: sensitive notes are for owners.
-fn check_sensitive(cx: &ReadCx<'_>, metadata: &Metadata) -> Result<(), ToolError> {
-    if metadata.sensitive && !is_owner(cx) {
-        let message =
-            "the note is sensitive (`sensitive: true`), and its text is for owners: ask one of them";
-        let failure = Failure::new(FailureKind::Unauthenticated, message);
-        return Err(failure.with("reason", "role").with("needs", vec![OWNER]).into());
-    }
-    Ok(())
 }
 
 pub(super) fn tags(shelf: &Shelf) -> Result<TagsResource, ToolError> {
@@ -133,7 +122,7 @@ pub(super) fn note(shelf: &Shelf, cx: &ReadCx<'_>, id: &str) -> Result<NoteResou
     let entry = entry(shelf, id)?;
     let document = cx.read(&entry.path)?.ok_or_else(|| not_found(entry.id))?;
     let note = Note::parse(&entry.path, &document.bytes);
-    check_sensitive(cx, &note.metadata)?;
+    check_sensitive(cx, note.metadata.sensitive)?;
     if !note.problems.is_empty() {
         let problems: Vec<_> = note.problems.iter().map(Problem::to_string).collect();
         cx.note(PROBLEMS, problems);
@@ -156,7 +145,7 @@ pub(super) fn note(shelf: &Shelf, cx: &ReadCx<'_>, id: &str) -> Result<NoteResou
 pub(super) fn versions(shelf: &Shelf, cx: &ReadCx<'_>, id: &str) -> Result<NoteVersionsResource, ToolError> {
     let entry = entry(shelf, id)?;
     // Reasons for changes are about the text.
-    check_sensitive(cx, &entry.metadata)?;
+    check_sensitive(cx, entry.metadata.sensitive)?;
     let versions = versions::all(shelf, cx, &entry.path)?;
     let versions = versions.into_iter().rev().map(|version| NoteVersion {
         version: number(version.number),
@@ -185,7 +174,7 @@ pub(super) fn version(
     let note = Note::parse(&entry.path, &found.bytes);
     let now = cx.read(&entry.path)?.map(|document| Note::parse(&entry.path, &document.bytes));
     for note in [Some(&note), now.as_ref()].into_iter().flatten() {
-        check_sensitive(cx, &note.metadata)?;
+        check_sensitive(cx, note.metadata.sensitive)?;
     }
     Ok(VersionOfNoteResource {
         note_id: entry.id.to_string(),

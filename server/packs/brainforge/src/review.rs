@@ -14,6 +14,7 @@ use tabellion_notes::{InstanceFilter, MAX_VERSION, Metadata, Note};
 use tabellion_pack::review::{Over, Remark, Shown, Side};
 use tabellion_runtime::{
     Change, Content, Edit, Failure, FailureKind, KnownCaller, ReadCx, Until,
+    identity::Method,
     spec::Unless,
     workflow::{self, Event, Instance, Refusal},
 };
@@ -25,7 +26,7 @@ use super::{
     named_note,
     parts::Parted,
     shelf::Shelf,
-    values::{FOLDER, caller, invalid, unchangeable},
+    values::{self, FOLDER, caller, invalid, unchangeable},
     versions::{self, DECISION, REASON},
 };
 
@@ -195,6 +196,13 @@ impl Review {
     /// Returns the title of the note, or else the one that it will have.
     pub(super) fn title_in(&self, shelf: &Shelf) -> Result<String, Failure> {
         Ok(shelf.cached_note(self.note_id)?.map_or_else(|| self.title(), |entry| entry.title))
+    }
+
+    /// Returns true if its text is for owners: the note is sensitive, or would be.
+    pub(super) fn is_sensitive(&self, shelf: &Shelf) -> Result<bool, Failure> {
+        let (proposed, _) = Metadata::from_members(self.metadata.clone());
+        let note = shelf.cached_note(self.note_id)?;
+        Ok(proposed.sensitive || note.is_some_and(|note| note.metadata.sensitive))
     }
 
     /// Returns whether the note has changed since it was proposed. `current` is the note now; `None` if there is none.
@@ -377,6 +385,10 @@ pub(super) fn decide(shelf: &Shelf, cx: &ReadCx<'_>, decision: &Decision) -> Res
         other => other.map_err(Failure::from)?,
     };
     let effect = transition.effect.and_then(AgentNoteReviewEffect::parse);
+    // The person at this machine reads the files.
+    if effect.is_some() && actor.identity.method() != Method::Local {
+        values::check_sensitive(cx, review.is_sensitive(shelf)?)?;
+    }
     if shown.revision.is_none() && effect.is_some() && was_changed(cx, &review)? {
         return Err(unnamed(&revision));
     }

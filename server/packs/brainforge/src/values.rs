@@ -21,6 +21,17 @@ pub(super) fn is_owner(cx: &ReadCx<'_>) -> bool {
     caller(cx).is_ok_and(|caller| caller.roles.contains(&OWNER))
 }
 
+/// Checks that the caller may read a text, which is for owners if it is sensitive.
+pub(super) fn check_sensitive(cx: &ReadCx<'_>, is_sensitive: bool) -> Result<(), ToolError> {
+    if is_sensitive && !is_owner(cx) {
+        let message =
+            "the note is sensitive (`sensitive: true`), and its text is for owners: ask one of them";
+        let failure = Failure::new(FailureKind::Unauthenticated, message);
+        return Err(failure.with("reason", "role").with("needs", vec![OWNER]).into());
+    }
+    Ok(())
+}
+
 /// Returns the name of an enum value on the wire.
 pub(super) fn word(value: &impl serde::Serialize) -> String {
     match serde_json::to_value(value) {

@@ -86,6 +86,8 @@ pub struct Waiting {
     pub revision: String,
     /// True if the note has changed since.
     pub stale: bool,
+    /// True if its text is for owners.
+    pub sensitive: bool,
     /// Reason for the change or for the new note.
     pub reason: Option<String>,
     /// The reviewer's last message.

@@ -416,7 +416,8 @@ fn worth_a_look(proposal: &Proposal) -> Markup {
 /// Explains why a proposal has no text.
 fn unshowable(proposal: &Proposal) -> Markup {
     html! { div.note {
-        @if proposal.open { p { "What it would change can't be shown as things are. It can be sent back or rejected." } }
+        @if proposal.withheld { p { "It is sensitive: an owner decides on it." } }
+        @else if proposal.open { p { "What it would change can't be shown as things are. It can be sent back or rejected." } }
         @else { p { "It was decided; its text is in the note, or in the history." } }
     } }
 }

@@ -330,9 +330,10 @@ impl Source for LibrarySource {
         let earlier = earlier.transpose()?.flatten();
         // The text of a sensitive note is for owners.
         let may_read = self.may(who).read;
+        let withheld = found.sensitive && !may_read;
+        // An earlier revision may have been sensitive.
         let is_shown = |text: &String| may_read || !Parsed::parse("", text.as_bytes()).metadata.sensitive;
-        let document = found.document.as_ref();
-        let document = document.filter(|document| is_shown(&document.base) && is_shown(&document.after));
+        let document = found.document.as_ref().filter(|_| !withheld);
         let part = |part: &review::Part| Part {
             old: part.old.clone(),
             new: part.new.clone(),
@@ -359,7 +360,8 @@ impl Source for LibrarySource {
         });
         Ok(Proposal {
             shown: state_of(&found),
-            earlier: earlier.filter(is_shown),
+            withheld: withheld && found.document.is_some(),
+            earlier: earlier.filter(|text| !withheld && is_shown(text)),
             revision: found.revision.clone(),
             over: found.over.clone(),
             note_id: found.note_id.clone(),
@@ -368,8 +370,8 @@ impl Source for LibrarySource {
             before,
             after,
             parts,
-            notes: found.notes.clone(),
-            remarks: found.remarks.iter().map(remark).collect(),
+            notes: found.notes.filter(|_| !withheld),
+            remarks: found.remarks.iter().filter(|_| !withheld).map(remark).collect(),
             course: course.collect(),
             row,
         })
@@ -387,13 +389,6 @@ impl Source for LibrarySource {
         let path =
             outcome.note.as_ref().map(|(path, _)| LibraryPath::parse(path)).transpose().map_err(failed)?;
         let before = path.map(|path| self.library.read(&path)).transpose().map_err(failed)?.flatten();
-        let texts = before
-            .iter()
-            .map(|before| &before.bytes[..])
-            .chain(outcome.note.iter().map(|(_, text)| text.as_bytes()));
-        if !self.may(who).read && { texts }.any(|text| Parsed::parse("", text).metadata.sensitive) {
-            return Err(Problem::Forbidden("The note is sensitive: an owner looks at it.".into()));
-        }
         let details = serde_json::to_string_pretty(&outcome.details).map_err(failed)?;
         Ok(Preview {
             before: before.and_then(|before| String::from_utf8(before.bytes).ok()),

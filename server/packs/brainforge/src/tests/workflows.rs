@@ -1,6 +1,6 @@
 //! Instances of workflows: permissions by role and state, random programs compared with a model, and views.
 
-use std::{collections::BTreeSet, fs};
+use std::{collections::BTreeSet, fs, sync::Arc};
 
 use proptest::{collection::vec, prelude::*, sample::Index};
 use serde_json::{Value, json};
@@ -322,12 +322,23 @@ fn parts_are_approved_exactly_as_previewed_and_the_rest_goes_on() {
 }
 
 #[test]
-fn a_message_has_no_line_of_a_sensitive_note() {
+fn the_text_of_a_sensitive_proposal_is_for_owners_and_its_author() {
     for (sensitive, is_shown) in [("", true), ("sensitive: true\n", false)] {
         let old = OLD.replacen("---\n", &format!("---\n{sensitive}"), 1);
         let (bench, id) = with_a_change_of(&old);
         let (decide, _) = on_shown(&bench, &id, "approve_part", &[3]);
-        run(bench.desk.decide(&By::Reviewer.context(), &decide)).unwrap();
+        let by_key = KnownCaller { identity: Identity::key("rita"), ..By::Reviewer.caller() };
+        let by_key = CallContext { caller: Some(Arc::new(by_key)), ..CallContext::default() };
+        assert_eq!(run(bench.desk.preview(&by_key, &decide)).is_ok(), is_shown);
+        for (member, decided) in [("content", false), ("notes", true)] {
+            if decided {
+                run(bench.desk.decide(&By::Reviewer.context(), &decide)).unwrap();
+            }
+            for (by, reads) in [(By::Owner, true), (AGENT, true), (By::Reviewer, is_shown)] {
+                let shown = bench.shown(by, &id).unwrap();
+                assert_eq!(shown["data"].get(member).is_some(), reads, "{member} {by:?}");
+            }
+        }
         let notes = text(&bench.shown(AGENT, &id).unwrap()["data"]["notes"]);
         assert!(notes.contains("35 days"), "{notes}");
         assert_eq!(notes.contains("a week"), is_shown, "{notes}");
