@@ -24,13 +24,32 @@ pub(crate) fn check<Error: ContractError>(
     tool: &'static ToolSpec,
     call: &CallContext,
 ) -> Result<(), Rejection> {
-    let needed = match (tool.scopes, tool.mutating) {
+    judge(tool.label(), tool.roles, needed_by(tool), call.caller.as_deref())
+        .map_err(|failure| failed::<Error>(tool, failure))
+}
+
+/// Returns the scopes of which a key must permit one for a call of `tool`.
+fn needed_by(tool: &'static ToolSpec) -> &'static [ScopeWord] {
+    match (tool.scopes, tool.mutating) {
         ([], true) => &[ScopeWord::Write],
         ([], false) => &[ScopeWord::Read],
         (scopes, _) => scopes,
+    }
+}
+
+/// Returns the scope with which the caller could call `tool`, if that is all it lacks.
+pub fn missing_scope(
+    contract: &ContractSpec,
+    tool: &'static ToolSpec,
+    caller: &KnownCaller,
+) -> Option<ScopeWord> {
+    let (auth, needed) = (contract.auth?, needed_by(tool));
+    let may = |scopes: &[ScopeWord]| {
+        let has_role = auth.roles_of(caller.kind, scopes).iter().any(|role| tool.roles.contains(role));
+        has_role && needed.iter().any(|needed| scopes.iter().any(|scope| scope.includes(*needed)))
     };
-    judge(tool.label(), tool.roles, needed, call.caller.as_deref())
-        .map_err(|failure| failed::<Error>(tool, failure))
+    let with = |scope: ScopeWord| [&caller.scopes[..], &[scope]].concat();
+    needed.iter().copied().find(|scope| !may(&caller.scopes) && may(&with(*scope)))
 }
 
 /// Checks that the caller may read the resource of this name.

@@ -52,6 +52,12 @@ impl CallError {
     /// The message of [`CallError::Internal`], which does not reveal the cause.
     pub const INTERNAL: &'static str = "the server failed to answer; its log has details";
 
+    /// Returns the value of `WWW-Authenticate` (RFC 6750) of a refusal with these details; `None` if the caller lacks no scope.
+    pub fn challenge(data: &Value) -> Option<String> {
+        let scope = data["scope"].as_str()?;
+        Some(format!(r#"Bearer realm="tabellion", error="insufficient_scope", scope="{scope}""#))
+    }
+
     /// Returns the error for an unknown `kind`.
     pub fn unknown(kind: &str, name: &str) -> Self {
         Self::NotOffered { message: format!("unknown {kind} `{}`", name.escape_debug()) }

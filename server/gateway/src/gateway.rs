@@ -10,7 +10,7 @@ use futures_util::FutureExt as _;
 use serde_json::{Map, Value};
 use tabellion_runtime::{
     Answer, Approver, CallContext, CallOrigin, Caller, Connection, Contract, ContractSpec, Environment,
-    ErrorChannel, KnownCaller, Rejection, ToolSpec, auth, calls::CallStore, meta::REVIEW,
+    ErrorChannel, KnownCaller, Rejection, ToolSpec, auth, calls::CallStore, identity::Method, meta::REVIEW,
 };
 use tracing::Instrument as _;
 use uuid::Uuid;
@@ -23,7 +23,7 @@ use crate::{
     catalog::{Catalog, NameClash, Offer, Route},
     error::{self, CallError, INTERNAL_ERROR},
     internal_error::RequestId,
-    origin::Requester,
+    origin::{Requester, forbidden},
     recording::{self, Awaited, Beginning},
 };
 
@@ -179,6 +179,7 @@ impl Gateway {
         }
         let access = Access::needed_by(route.spec, &request.arguments);
         request.requester.allow(spec, access)?;
+        self.check_token(spec, tool, &request.requester)?;
         let arguments = Value::Object(request.arguments);
         let approver = self.approval.covers(tool).then(|| (request.approver)(tool, &arguments));
         let id = RequestId::next();
@@ -277,6 +278,24 @@ impl Gateway {
         let caller = self.known_caller(spec, &requester);
         auth::may_read(spec, resource, caller.as_ref())
             .map_err(|failure| CallError::Forbidden { message: failure.message, data: failure.data })
+    }
+
+    /// Checks that the caller's token has the scope that a contract with roles needs for a call. An OAuth client gets the next token by
+    /// this refusal; the holder of a key gets the contract's own error.
+    fn check_token(
+        &self,
+        spec: &ContractSpec,
+        tool: &'static ToolSpec,
+        requester: &Requester<'_>,
+    ) -> Result<(), CallError> {
+        let caller = self.known_caller(spec, requester);
+        let Some(caller) = caller.filter(|caller| caller.identity.method() == Method::AccessToken) else {
+            return Ok(());
+        };
+        match auth::missing_scope(spec, tool, &caller) {
+            Some(scope) => Err(forbidden(&caller.name, spec, &scope.to_string())),
+            None => Ok(()),
+        }
     }
 
     fn local_caller(&self) -> LocalCaller {

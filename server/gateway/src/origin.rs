@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
-use tabellion_runtime::{CallOrigin, ContractSpec, Transport, token_bucket::seconds};
+use tabellion_runtime::{CallOrigin, ContractSpec, Transport, auth::REASON, token_bucket::seconds};
 use tracing::Span;
 
 use crate::{
@@ -118,15 +118,18 @@ impl Requester<'_> {
         let Some(grant) = self.grant().filter(|grant| !grant.allows(contract.id, access)) else {
             return Ok(());
         };
-        let needed = access.as_str();
-        let message = format!(
-            "{} may not do this: it needs a key or a token with the scope `{needed}:{}`",
-            grant.author().name,
-            contract.id
-        );
-        let data = Map::from_iter([("scope".to_owned(), needed.into())]);
-        Err(CallError::Forbidden { message, data })
+        Err(forbidden(&grant.author().name, contract, access.as_str()))
     }
+}
+
+/// Returns the refusal of a caller whose key or token lacks the scope `needed`.
+pub(crate) fn forbidden(name: &str, contract: &ContractSpec, needed: &str) -> CallError {
+    let message = format!(
+        "{name} may not do this: it needs a key or a token with the scope `{needed}:{}`",
+        contract.id
+    );
+    let data = [("scope", needed), (REASON, "scope")].map(|(key, value)| (key.to_owned(), value.into()));
+    CallError::Forbidden { message, data: Map::from_iter(data) }
 }
 
 /// Returns the shown name of the holder of a key or a token: the address, or the name if there is no address.

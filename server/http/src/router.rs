@@ -254,7 +254,8 @@ async fn ask(
     let (asked, _permit) = asked(&site, &path, address, caller, request).await?;
     let AuthorizedRequest { request, grant, budget } = asked;
     let asked = RestRequest { path: below, request, name, grant, budget: Some(budget) };
-    let response = rest.answer(asked).await;
+    let mut response = rest.answer(asked).await;
+    site.credentials.complete(response.headers_mut(), &path);
     Ok(response.map(axum::body::Body::from))
 }
 

@@ -6,7 +6,7 @@ use chrono::{DateTime, SecondsFormat, Utc};
 use hyper::{
     Response, StatusCode,
     body::Bytes,
-    header::{CONTENT_TYPE, ETAG, HeaderName, HeaderValue, RETRY_AFTER},
+    header::{CONTENT_TYPE, ETAG, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE},
 };
 use serde_json::{Map, Value, json};
 use tabellion_gateway::{CallError, INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST};
@@ -183,7 +183,11 @@ fn error(contract: &'static ContractSpec, error: CallError) -> Response<Bytes> {
         CallError::NotOffered { message } => (None, INVALID_PARAMS, message, Map::new()),
         CallError::Internal { data } => (None, INTERNAL_ERROR, CallError::INTERNAL.into(), data),
         CallError::Forbidden { message, data } => {
-            return refused(contract, StatusCode::FORBIDDEN, &message, data);
+            let challenge = CallError::challenge(&data.clone().into());
+            let challenge = challenge.and_then(|it| HeaderValue::from_str(&it).ok());
+            let mut response = refused(contract, StatusCode::FORBIDDEN, &message, data);
+            response.headers_mut().extend(challenge.map(|it| (WWW_AUTHENTICATE, it)));
+            return response;
         }
         CallError::TooMany { limit, seconds } => {
             let data = CallError::too_many_details(limit, seconds);

@@ -147,7 +147,7 @@ async fn what_stands_in_the_way_is_told_in_the_form_of_errors() {
         (list(&stranger), 403, challenge, Some("scope")),
         (attacker, 403, None, Some("origin")),
         (post(keep, "", text), 401, challenge, Some("missing")),
-        (post(keep, &key, text), 403, None, None),
+        (post(keep, &key, text), 403, challenge, Some("scope")),
         (post(keep, &key, &long), 413, None, Some("too_large")),
         (post(keep, &key, "{"), 400, None, Some("malformed")),
         (post(&format!("{keep}?dryrun=true"), &key, text), 400, None, Some("malformed")),

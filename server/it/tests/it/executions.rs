@@ -232,6 +232,14 @@ fn a_name_in_a_token_makes_no_caller_another() {
             again.body
         );
     }
+    let reads = token(json!({ "sub": "s1", "scope": "read" }));
+    let refused = create(&server, &reads, "Two", &[]);
+    assert_eq!((refused.status, refused.text("/error/details/reason")), (403, "scope"), "{}", refused.body);
+    let challenge = refused.header("www-authenticate").expect("a challenge");
+    assert!(
+        challenge.contains("error=\"insufficient_scope\", scope=\"write\", resource_metadata="),
+        "{challenge}"
+    );
     // Their own executions are still there, for them.
     let again = propose(&server, &helper, &[("Idempotency-Key", "k")]);
     assert_eq!(again.text("/result/note_id"), note);

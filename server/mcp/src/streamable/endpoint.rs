@@ -9,7 +9,7 @@ use hyper::{
 };
 use rmcp::model::{ClientRequest, ErrorCode, JsonRpcMessage, RequestId};
 use serde_json::{Map, Value};
-use tabellion_gateway::{Budget, Gateway, Grant, Intake, RequestOrigin, Slot};
+use tabellion_gateway::{Budget, CallError, Gateway, Grant, Intake, RequestOrigin, Slot};
 use tabellion_runtime::{Identity, rates};
 
 use super::{
@@ -402,9 +402,7 @@ fn refused(answer: &Event) -> Option<(StatusCode, HeaderName, HeaderValue)> {
     if code != render::FORBIDDEN {
         return None;
     }
-    let scope = data["scope"].as_str()?;
-    let challenge = format!(r#"Bearer realm="tabellion", error="insufficient_scope", scope="{scope}""#);
-    let challenge = HeaderValue::from_str(&challenge).expect("a scope is of visible ASCII");
+    let challenge = HeaderValue::from_str(&CallError::challenge(data)?).expect("a scope is of visible ASCII");
     Some((StatusCode::FORBIDDEN, WWW_AUTHENTICATE, challenge))
 }
 
