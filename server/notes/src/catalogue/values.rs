@@ -34,7 +34,8 @@ impl Catalogue {
         if before == head {
             return Ok(());
         }
-        let changed = changed_since(&before);
+        // There is no commit before the first call, nor after a switch to a branch without one.
+        let changed = (!before.is_empty() && !head.is_empty()).then(|| changed_since(&before)).flatten();
         self.repaired(|| {
             let mut writer = self.writer.lock();
             let transaction = writer.transaction_with_behavior(TransactionBehavior::Immediate)?;

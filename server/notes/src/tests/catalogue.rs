@@ -311,7 +311,13 @@ fn a_value_is_kept_until_its_document_or_its_history_changes() {
     ] {
         let folder = Folder::new();
         let Folder { catalogue, .. } = &folder;
-        let go_to = |head, changed| catalogue.go_to(head, |_| changed).unwrap();
+        let go_to = |head, changed| {
+            let changed_since = |before: &str| {
+                assert_ne!(before, "", "there is no commit before the first call");
+                changed
+            };
+            catalogue.go_to(head, changed_since).unwrap();
+        };
         let value = |path, content| catalogue.read(|notes| notes.value(path, content)).unwrap();
         go_to("a", None);
         let values = ["a.md", "b.md"].map(|path| (path.to_owned(), one, path.to_owned()));
