@@ -362,7 +362,9 @@ pub(super) fn decide(shelf: &Shelf, cx: &ReadCx<'_>, decision: &Decision) -> Res
     let current = current(shelf, cx, review.note_id)?;
     let over = note_id(shelf, cx, review.note_id)?;
     let shown = &decision.shown;
-    let is_other_revision = shown.revision.as_deref().is_some_and(|shown| !revision.starts_with(shown));
+    // An empty text begins every revision and names none.
+    let is_shown = |shown: &str| !shown.is_empty() && revision.starts_with(shown);
+    let is_other_revision = shown.revision.as_deref().is_some_and(|shown| !is_shown(shown));
     let is_other_note = shown.over.has_moved(over.as_deref());
     let holds: Vec<_> = [
         (Unless::Stale, review.is_stale(current.as_ref())),

@@ -443,6 +443,11 @@ fn what_moved_is_not_decided_on_and_parts_are_parts() {
         let earlier = run(bench.desk.earlier(&By::Reviewer.context(), &id, &waiting.revision)).unwrap();
         assert_eq!(earlier.map(|text| text.ends_with(NEW)), Some(true), "what was shown is still known");
     }
+    let (bench, id) = with_a_change();
+    let (mut decide, _) = on_shown(&bench, &id, "approve", &[]);
+    decide.shown.revision = Some(String::new());
+    let refused = run(bench.desk.decide(&By::Reviewer.context(), &decide)).unwrap_err();
+    assert_eq!(refused.reason(), Some("moved"), "an empty revision names none");
 }
 
 #[test]
