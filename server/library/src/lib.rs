@@ -96,7 +96,7 @@ use std::{
 use self::{
     batch::Batch,
     checkpoint::Watch,
-    failures::{IoContext, invalid_path, unreadable},
+    failures::{InRepository as _, IoContext, invalid_path, unreadable},
     history::History,
     maintenance::Maintenance,
     remote::shared::Shared,
@@ -380,6 +380,27 @@ impl Library {
             let git = self.working_tree.repository.git();
             let head = self.working_tree.repository.head_commit(&git)?;
             self.history.last(&git, head, limit)
+        })
+    }
+
+    /// Returns the commits that were made in this clone, as far as git's reflog of HEAD has them: not those that came by a pull, merge, clone
+    /// or checkout. `None` if there is no reflog.
+    ///
+    /// # Errors
+    /// If the reflog can't be read.
+    pub fn made_here(&self) -> Result<Option<HashSet<String>>, Failure> {
+        const FROM_ELSEWHERE: [&[u8]; 4] = [b"pull", b"merge", b"clone", b"checkout"];
+        blocking(|| {
+            let git = self.working_tree.repository.git();
+            let head = git.head().reading("HEAD")?;
+            let mut log = head.log_iter();
+            let Some(moves) = log.all().reading("the reflog")? else {
+                return Ok(None);
+            };
+            let is_own = |line: &gix::refs::file::log::LineRef<'_>| {
+                !FROM_ELSEWHERE.iter().any(|command| line.message.starts_with(command))
+            };
+            Ok(Some(moves.flatten().filter(is_own).map(|line| line.new_oid().to_string()).collect()))
         })
     }
 

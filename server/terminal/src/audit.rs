@@ -62,6 +62,7 @@ pub fn list(
 }
 
 /// Compares executions and commits: commits of recorded tools have successful executions, and successes of changing tools have commits.
+/// Commits that came from another clone are counted: their executions are kept there.
 ///
 /// # Errors
 /// If they can't be read, or disagree.
@@ -75,6 +76,7 @@ pub fn check(folder: &Path, packs: Packs, output: Output) -> Result<(), Terminal
         page::json(&json!({
             "executions": audit.executions,
             "commits": audit.commits,
+            "commits_made_elsewhere": audit.elsewhere,
             "agree": audit.problems.is_empty(),
         }))?;
     } else {
@@ -86,6 +88,11 @@ pub fn check(folder: &Path, packs: Packs, output: Output) -> Result<(), Terminal
             (counted(audit.executions, "execution"), counted(audit.commits, "commit"));
         let verdict = if audit.problems.is_empty() { "agree" } else { "disagree" };
         page.line(&format!("{executions} and {commits} {verdict}"));
+        if audit.elsewhere > 0 {
+            let elsewhere = counted(audit.elsewhere, "commit");
+            page.put(FAINT, &format!("{elsewhere} of other machines, whose executions are kept there"))
+                .line("");
+        }
         page.show()?;
     }
     if audit.problems.is_empty() {
@@ -101,6 +108,8 @@ pub fn check(folder: &Path, packs: Packs, output: Output) -> Result<(), Terminal
 struct Audit {
     executions: usize,
     commits: usize,
+    /// Number of commits that came from another clone, as their executions are not kept here.
+    elsewhere: usize,
     problems: Vec<String>,
 }
 
@@ -123,10 +132,16 @@ impl Audit {
         let since = checked_since(calls, &specs)?;
         let mut problems = vec![];
         let mut made = BTreeMap::new();
-        let mut commits = 0;
+        let (mut commits, mut elsewhere) = (0, 0);
+        let made_here = library.made_here()?;
+        let is_from_elsewhere = |commit| made_here.as_ref().is_some_and(|made| !made.contains(commit));
         for entry in entries.iter().filter(|entry| entry.time >= since) {
             if let Some(id) = &entry.execution {
                 made.insert(id.as_str(), entry.commit.as_str());
+                if !executions.contains_key(id) && is_from_elsewhere(&entry.commit) {
+                    elsewhere += 1;
+                    continue;
+                }
                 commits += 1;
                 problems.extend(of_commit(entry, id, executions.get(id)));
             } else if recorded.contains(entry.tool.as_str()) {
@@ -141,7 +156,7 @@ impl Audit {
         for execution in executions.values() {
             problems.extend(of_execution(execution, &made, &known));
         }
-        Ok(Self { executions: executions.len(), commits, problems })
+        Ok(Self { executions: executions.len(), commits, elsewhere, problems })
     }
 }
 

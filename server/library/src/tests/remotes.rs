@@ -279,6 +279,28 @@ fn a_change_that_others_are_always_faster_than_is_given_up() {
 }
 
 #[test]
+fn commits_of_other_clones_are_told_from_those_made_here() {
+    for (both_change, command) in [(false, None), (true, None), (false, Some("pull -q origin main"))] {
+        let ([a, b], shared) = Bench::shared();
+        let library = open(&b, shared.path(), Acknowledge::Local);
+        let own = both_change.then(|| insist(&library, "notes/a.md", "new\n").unwrap());
+        let there = ["more\n", "most\n"].map(|text| {
+            a.commit("plan.md", text);
+            a.head()
+        });
+        a.git(&["push", "-q", "origin", "main"]);
+        match command {
+            None => drop(library.sync(false).unwrap()),
+            Some(command) => drop(b.git(&command.split(' ').collect::<Vec<_>>())),
+        }
+        b.commit("notes/b.md", "new\n");
+        let made = library.made_here().unwrap().unwrap();
+        assert!(there.iter().all(|commit| !made.contains(commit)), "{command:?}: {made:?}");
+        assert!(own.iter().chain([&b.head()]).all(|commit| made.contains(commit)), "{command:?}: {made:?}");
+    }
+}
+
+#[test]
 fn line_endings_of_a_file_stay() {
     let ([a, b], shared) = Bench::shared();
     b.git(&["config", "core.autocrlf", "true"]);
