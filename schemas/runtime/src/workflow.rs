@@ -306,6 +306,16 @@ pub fn transition(
     }
 }
 
+/// Returns the decisions that `caller` may make on an instance now.
+pub fn decisions(spec: &WorkflowSpec, instance: &Instance, caller: &KnownCaller) -> Vec<&'static str> {
+    let nothing = Map::new();
+    let may = |on: &&str| {
+        let event = Event { on, tool: None, given: &nothing, holds: &[], at: DateTime::UNIX_EPOCH };
+        matches!(transition(spec, instance, &event, caller), Ok(_) | Err(Refusal::Needs { .. }))
+    };
+    spec.from(&instance.state).map(|transition| transition.on).filter(may).collect()
+}
+
 fn moment(at: DateTime<Utc>) -> String {
     at.to_rfc3339_opts(SecondsFormat::Millis, true)
 }

@@ -10,13 +10,14 @@ use serde_json::{Map, Value};
 
 use crate::{
     auth::REASON,
+    caller::KnownCaller,
     failure::{Failure, FailureKind},
     gates::fill_defaults,
     pointer,
     schema::Violation,
     spec::{ContractSpec, Outcome, Starts, TaskSpec, TransitionSpec, WorkflowSpec},
     vocabulary::vocabulary,
-    workflow::{Instance, Passage},
+    workflow::{self, Instance, Passage},
 };
 
 /// Name of the notes in the data of a decision.
@@ -171,7 +172,7 @@ pub struct TaskView {
     pub role: RoleNames,
     /// Its status.
     pub state: TaskState,
-    /// The decisions that are open to those roles.
+    /// The decisions that the caller may make on it now.
     pub decisions: Vec<String>,
     /// The decision that was made.
     pub decision: Option<String>,
@@ -339,22 +340,34 @@ impl InstanceStatus {
 
 impl StartedInstance {
     /// Returns the answer to a request that started `instance`.
-    pub fn new(workflow: &'static WorkflowSpec, id: impl Into<String>, instance: &Instance) -> Self {
+    pub fn new(
+        workflow: &'static WorkflowSpec,
+        id: impl Into<String>,
+        instance: &Instance,
+        caller: &KnownCaller,
+    ) -> Self {
         Self {
             instance_id: id.into(),
             workflow_id: workflow.id.into(),
             version: instance.version,
             status: InstanceStatus::from_instance(workflow, instance),
             state: instance.state.clone(),
-            next_task: tasks(workflow, instance).into_iter().find(|task| task.state == TaskState::Ready),
+            next_task: tasks(workflow, instance, caller)
+                .into_iter()
+                .find(|task| task.state == TaskState::Ready),
         }
     }
 }
 
 impl InstanceView {
-    /// Returns an instance as clients see it, without its subject; `None` if it does not match the workflow as it is declared now, such as
+    /// Returns an instance as `caller` sees it, without its subject; `None` if it does not match the workflow as it is declared now, such as
     /// after a person has edited its document.
-    pub fn new(workflow: &'static WorkflowSpec, id: impl Into<String>, instance: &Instance) -> Option<Self> {
+    pub fn new(
+        workflow: &'static WorkflowSpec,
+        id: impl Into<String>,
+        instance: &Instance,
+        caller: &KnownCaller,
+    ) -> Option<Self> {
         let (first, last) = (instance.history.first()?, instance.history.last()?);
         let is_sound_step = |passage: &Passage| {
             let is_event = |on: &str| workflow.transitions.iter().any(|transition| transition.on == on);
@@ -373,7 +386,7 @@ impl InstanceView {
             status: InstanceStatus::from_instance(workflow, instance),
             state: instance.state.clone(),
             about: Map::new(),
-            tasks: tasks(workflow, instance),
+            tasks: tasks(workflow, instance, caller),
             data: Map::new(),
             started_by: instance.author.clone(),
             created_at: first.at.clone(),
@@ -395,7 +408,7 @@ impl InstanceView {
 }
 
 /// Returns the tasks that an instance has reached.
-fn tasks(workflow: &'static WorkflowSpec, instance: &Instance) -> Vec<TaskView> {
+fn tasks(workflow: &'static WorkflowSpec, instance: &Instance, caller: &KnownCaller) -> Vec<TaskView> {
     let mut tasks: Vec<TaskView> = vec![];
     for passage in &instance.history {
         let left = tasks.iter_mut().find(|task| Some(&task.task_id) == passage.from.as_ref());
@@ -418,7 +431,7 @@ fn tasks(workflow: &'static WorkflowSpec, instance: &Instance) -> Vec<TaskView> 
             name: task.name.into(),
             role: RoleNames::from_task(&task),
             state: TaskState::Ready,
-            decisions: workflow.decisions(&passage.to).map(|transition| transition.on.into()).collect(),
+            decisions: vec![],
             decision: None,
             completed_by: None,
             completed_at: None,
@@ -427,6 +440,10 @@ fn tasks(workflow: &'static WorkflowSpec, instance: &Instance) -> Vec<TaskView> 
             Some(before) => *before = reached,
             None => tasks.push(reached),
         }
+    }
+    if let Some(waiting) = tasks.iter_mut().find(|task| task.task_id == instance.state) {
+        let decisions = workflow::decisions(workflow, instance, caller);
+        waiting.decisions = decisions.into_iter().map(String::from).collect();
     }
     tasks
 }

@@ -3,10 +3,10 @@
 use chrono::DateTime;
 use serde_json::{Value, json};
 use tabellion_runtime::{
-    ContractSpec, Schema,
-    spec::{AUTHOR, Outcome, Starts, StateKind, StateSpec, TaskSpec, TransitionSpec, WorkflowSpec},
+    ContractSpec, Identity, KnownCaller, Schema,
+    spec::{AUTHOR, AuthSpec, Outcome, Starts, StateKind, StateSpec, TaskSpec, TransitionSpec, WorkflowSpec},
     workflow::{Instance, Passage},
-    workflow_calls::{CompleteTask, InstanceView, StartWorkflow, StartedInstance},
+    workflow_calls::{CompleteTask, InstanceView, RoleNames, StartWorkflow, StartedInstance},
 };
 
 const fn task(name: &'static str, roles: &'static [&'static str]) -> StateSpec {
@@ -54,6 +54,13 @@ static BY_TOOL: WorkflowSpec =
     WorkflowSpec { id: "by_tool", starts: Starts::Tool, parameters: None, takes: None, ..LOOP };
 static CONTRACT: ContractSpec = ContractSpec { workflows: &[&LOOP, &BARE, &BY_TOOL], ..ContractSpec::EMPTY };
 
+/// A caller with this role, or the one who started all instances.
+fn caller(role: &'static str) -> KnownCaller {
+    let auth = AuthSpec { roles: &[], resources: &[] };
+    let caller = KnownCaller::human(&auth, Identity::local(role), role, vec![]);
+    KnownCaller { roles: vec![role], ..caller }
+}
+
 /// An instance of `LOOP` after these events, with the resulting states.
 fn after(events: &[(&str, &str)]) -> Instance {
     let mut instance = Instance {
@@ -62,7 +69,7 @@ fn after(events: &[(&str, &str)]) -> Instance {
         state: LOOP.initial.into(),
         author: "ada".into(),
         author_name: None,
-        author_identity: None,
+        author_identity: Some(Identity::local("author")),
         history: vec![Passage {
             from: None,
             to: LOOP.initial.into(),
@@ -104,7 +111,7 @@ fn tasks_are_shown_as_they_are_now() {
         ),
     ] {
         let instance = after(events);
-        let view = InstanceView::new(&LOOP, "i1", &instance).expect("it is sound");
+        let view = InstanceView::new(&LOOP, "i1", &instance, &caller("owner")).expect("it is sound");
         let view = serde_json::to_value(view).expect("JSON");
         assert_eq!(view["status"], status, "{events:?}");
         let tasks = view["tasks"].as_array().expect("tasks");
@@ -117,15 +124,27 @@ fn tasks_are_shown_as_they_are_now() {
             })
             .collect();
         assert_eq!(found, expected, "{events:?}");
-        let next = StartedInstance::new(&LOOP, "i1", &instance).next_task;
+        let next = StartedInstance::new(&LOOP, "i1", &instance, &caller("owner")).next_task;
         let waits = expected.iter().find(|(_, state, _)| *state == "ready");
         assert_eq!(next.map(|task| task.task_id), waits.map(|(id, ..)| (*id).to_owned()));
     }
-    let view = InstanceView::new(&LOOP, "i1", &after(&[("return", "mend")])).expect("it is sound");
-    let shown = serde_json::to_value(&view.tasks).expect("JSON");
-    assert_eq!(shown[0]["role"], json!(["owner", "agent"]));
-    assert_eq!(shown[0]["decisions"], json!(["keep", "return"]), "the author's is not theirs");
-    assert_eq!((&shown[1]["role"], &shown[1]["decisions"]), (&json!("author"), &json!(["leave"])));
+}
+
+#[test]
+fn decisions_are_those_of_the_caller_now() {
+    for (events, who, expected) in [
+        (&[][..], "owner", &[&["keep", "return"][..]][..]),
+        (&[], "author", &[&["leave"]]),
+        (&[], "reader", &[&[]]),
+        (&[("return", "mend")], "owner", &[&[], &[]]),
+        (&[("return", "mend")], "author", &[&[], &["leave"]]),
+        (&[("keep", "kept")], "owner", &[&[]]),
+    ] {
+        let view = InstanceView::new(&LOOP, "i1", &after(events), &caller(who)).expect("it is sound");
+        let found: Vec<_> = view.tasks.iter().map(|task| &task.decisions).collect();
+        assert_eq!(found, expected, "{who} {events:?}");
+        assert_eq!(view.tasks[0].role, RoleNames::Several(vec!["owner".into(), "agent".into()]));
+    }
 }
 
 #[test]
@@ -136,7 +155,7 @@ fn what_is_no_instance_of_the_workflow_is_not_shown() {
         change(&mut instance);
         instance
     };
-    assert!(InstanceView::new(&LOOP, "i1", &sound).is_some());
+    assert!(InstanceView::new(&LOOP, "i1", &sound, &caller("owner")).is_some());
     for broken in [
         with(|it| it.workflow = "bare".into()),
         with(|it| it.version = 0),
@@ -146,7 +165,7 @@ fn what_is_no_instance_of_the_workflow_is_not_shown() {
         with(|it| it.history[1].to = "nowhere".into()),
         with(|it| it.history[1].on = "sleep".into()),
     ] {
-        assert_eq!(InstanceView::new(&LOOP, "i1", &broken), None, "{broken:?}");
+        assert_eq!(InstanceView::new(&LOOP, "i1", &broken, &caller("owner")), None, "{broken:?}");
     }
 }
 

@@ -327,7 +327,7 @@ async fn workflows_are_listed_started_shown_and_completed() {
     }
     let (status, completed) = forge.ask(agent(), ("POST", &first), done()).await;
     assert_eq!((status, &completed["state"]), (200, &json!("source_discovery")));
-    let (_, after) = forge.ask(reader(), ("GET", &shown), None).await;
+    let (_, after) = forge.ask(agent(), ("GET", &shown), None).await;
     assert_eq!(after, completed);
     let response = forge.send(reader(), ("GET", &shown), &[], None).await;
     let etag = response.headers()["etag"].to_str().expect("it is ASCII").to_owned();

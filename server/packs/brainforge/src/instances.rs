@@ -99,8 +99,8 @@ impl Kept {
     }
 
     /// Returns true if the instance is valid in the current declaration of its workflow.
-    fn is_sound(&self) -> bool {
-        InstanceView::new(self.workflow(), "", self.instance()).is_some()
+    fn is_sound(&self, caller: &KnownCaller) -> bool {
+        InstanceView::new(self.workflow(), "", self.instance(), caller).is_some()
     }
 
     /// Returns true if a caller may see it. A proposal of another agent is not shown to agents, since it holds a note's text.
@@ -116,8 +116,9 @@ impl Kept {
         cx: &ReadCx<'_>,
         detail: Detail,
     ) -> Result<Option<InstanceView>, ToolError> {
-        let Some(mut view) = InstanceView::new(self.workflow(), self.id().to_string(), self.instance())
-        else {
+        let caller = caller(cx)?;
+        let view = InstanceView::new(self.workflow(), self.id().to_string(), self.instance(), caller);
+        let Some(mut view) = view else {
             return Ok(None);
         };
         match self {
@@ -131,7 +132,6 @@ impl Kept {
                     ("proposed_version", json!(review.proposed_version)),
                 ];
                 view.about = about.map(|(key, value)| (key.to_owned(), value)).into_iter().collect();
-                let caller = caller(cx)?;
                 let is_theirs = review.instance.is_by(caller);
                 if is_theirs || REVIEW_ROLES.iter().any(|role| caller.roles.contains(role)) {
                     let hides_text = !is_theirs && !is_owner(cx) && review.is_sensitive(shelf)?;
@@ -360,7 +360,7 @@ fn find(cx: &ReadCx<'_>, id: &str) -> Result<(Kept, Document), ToolError> {
     let path = path.ok_or_else(|| not_found(id))?;
     let document = cx.read(&path)?.ok_or_else(|| not_found(id))?;
     let kept = Kept::parse(&path, &document.bytes);
-    let kept = kept.filter(|kept| kept.is_sound() && kept.is_shown_to(caller));
+    let kept = kept.filter(|kept| kept.is_sound(caller) && kept.is_shown_to(caller));
     Ok((kept.ok_or_else(|| not_found(id))?, document))
 }
 
@@ -468,9 +468,10 @@ pub(super) fn start(cx: &WriteCx<'_>, request: &StartWorkflow) -> Result<Staged<
     let call = Moment::new(cx);
     let id = call.id("instance");
     let path = review::path_of(id);
-    let instance = Instance::start(workflow, caller(cx)?, call.at);
+    let caller = caller(cx)?;
+    let instance = Instance::start(workflow, caller, call.at);
     let requested = Requested::new(id, workflow, instance, parameters)?;
-    let response = StartedInstance::new(workflow, id.to_string(), &requested.instance);
+    let response = StartedInstance::new(workflow, id.to_string(), &requested.instance, caller);
     let content = Content::Write(requested.to_text()?.into());
     let change = Change::one(path, content, "start", format!("start {} {id}", workflow.id));
     let mut details = details(id, START);
