@@ -86,7 +86,7 @@ pub enum Refusal {
         state: String,
     },
     /// The instance has ended.
-    #[error("the instance has ended as `{state}`; nothing can be decided any more")]
+    #[error("it was decided already, and has ended as `{state}`; nothing can be decided any more")]
     Ended {
         /// The final state.
         state: &'static str,

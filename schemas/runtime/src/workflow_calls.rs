@@ -313,7 +313,10 @@ impl CompleteTask {
         }
         let message = match instance.outcome(workflow) {
             Some(_) => {
-                format!("the instance has ended as `{}`; nothing can be decided any more", instance.state)
+                format!(
+                    "it was decided already, and has ended as `{}`; nothing can be decided any more",
+                    instance.state
+                )
             }
             None => format!("`{}` does not wait for a decision now; `{}` does", self.task_id, instance.state),
         };

@@ -3,6 +3,7 @@
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
 use chrono::{DateTime, Days, Utc};
+use sha2::{Digest as _, Sha256};
 use tabellion_library::{
     DocumentChange, Library, LogEntry,
     path::{LibraryDir, LibraryPath},
@@ -402,8 +403,10 @@ impl Source for LibrarySource {
         if !self.may(who).decide {
             return Err(Problem::Forbidden("You may not decide here; nothing was done.".into()));
         }
-        let key = IdempotencyKey::parse(&decision.key).ok();
         let (desk, call) = self.desk(who)?;
+        // A form that a browser went back to makes another decision with the same key, which is another request.
+        let key = Sha256::digest(format!("{decision:?}"));
+        let key = IdempotencyKey::parse(&data_encoding::HEXLOWER.encode(&key)).ok();
         let call = CallContext { idempotency_key: key, ..call };
         let made = self.runtime.block_on(desk.decide(&call, &decide(decision)));
         made.map_err(problem)
