@@ -292,8 +292,8 @@ pub struct LogFilter {
 /// Kind of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
-    /// A change by an agent.
-    Agent,
+    /// A change of documents, by an agent or a person.
+    Change,
     /// A decision of a person.
     Decision,
     /// An undo.
@@ -328,7 +328,7 @@ pub struct Log {
     pub entries: Vec<Entry>,
     /// Number of entries that match the filter.
     pub total: usize,
-    /// Number of changes on each day of the last 13 weeks: by agents, decisions, undos. The last day is today.
+    /// Number of changes on each day of the last 13 weeks: changes, decisions, undos. The last day is today.
     pub days: Vec<(chrono::NaiveDate, [usize; 3])>,
 }
 

@@ -29,7 +29,7 @@ pub(super) enum Command {
         #[command(flatten)]
         show: Show,
     },
-    /// List the log's entries, the newest first: every change that an agent made
+    /// List the log's entries, the newest first: every change made through this program
     Log {
         /// Only entries that changed this document, or documents in this folder
         path: Option<String>,

@@ -373,7 +373,7 @@ fn read_file(shelf: &Shelf, path: &str) -> Result<Option<Kept>, Failure> {
 
 fn not_found(id: &str) -> ToolError {
     let message =
-        "there is no such instance of a workflow, or it is another agent's; list those that there are";
+        "there is no such instance of a workflow, or it is another caller's; list those that there are";
     invalid("not_found", message).with("instance_id", id)
 }
 

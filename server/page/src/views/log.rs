@@ -18,7 +18,7 @@ const LIST_KEYS: &[(&str, &str)] =
     &[("j", "next"), ("k", "previous"), ("o", "open"), ("u", "preview of an undo")];
 /// Names of kinds in URLs.
 const KINDS: [(&str, &str, Kind); 3] = [
-    ("agents", "Agents", Kind::Agent),
+    ("changes", "Changes", Kind::Change),
     ("decisions", "Decisions", Kind::Decision),
     ("undone", "Taken back", Kind::Undo),
 ];
@@ -87,7 +87,7 @@ fn listed(cx: &Cx<'_>, entry: &Entry) -> Markup {
             div {
                 h3 { a href=(place) { (visible(&brief(&entry.summary))) } " "
                     @match entry.kind {
-                        Kind::Agent => {}
+                        Kind::Change => {}
                         Kind::Decision => span.tag.is-good { (kind_name(entry.kind)) },
                         Kind::Undo => span.tag.is-warn { (kind_name(entry.kind)) },
                     }
@@ -123,25 +123,24 @@ fn totals(found: &Log) -> [usize; 3] {
 
 /// Draws the activity of 13 weeks.
 fn picture(cx: &Cx<'_>, found: &Log) -> Markup {
-    const CLASSES: [&str; 3] = ["f-agent", "f-decision", "f-person"];
+    const CLASSES: [&str; 3] = ["f-change", "f-decision", "f-person"];
     let most =
         found.days.iter().map(|(_, counts)| counts.iter().sum::<usize>()).max().unwrap_or_default().max(1);
-    let [agents, decisions, undone] = totals(found);
-    let label =
-        format!("Changes a day in 13 weeks: {agents} by agents, {decisions} decisions, {undone} taken back.");
+    let [changes, decisions, undone] = totals(found);
+    let label = format!("In 13 weeks: {changes} changes, {decisions} decisions, {undone} taken back.");
     let bars = found.days.iter().enumerate().filter(|(_, (_, counts))| counts.iter().sum::<usize>() > 0);
     html! {
         figure.picture {
             figcaption {
                 b { "13 weeks" }
-                span { span.swatch.f-agent {} (agents) " by agents" }
+                span { span.swatch.f-change {} (changes) " changes" }
                 span { span.swatch.f-decision {} (decisions) " decisions" }
                 span { span.swatch.f-person {} (undone) " taken back" }
                 span.push {} a href={ (cx.url("log")) "?table=1" } { "As a table" }
             }
             svg viewBox={ "0 0 " (found.days.len() * DAY) " " (HEIGHT) } preserveAspectRatio="none" role="img" aria-label=(label) {
                 @for (index, (day, counts)) in bars { g {
-                    title { (day.format("%-d %B")) ": " (counts[0]) " by agents, " (counts[1]) " decisions, " (counts[2]) " taken back" }
+                    title { (day.format("%-d %B")) ": " (counts[0]) " changes, " (counts[1]) " decisions, " (counts[2]) " taken back" }
                     @for (kind, class) in CLASSES.iter().enumerate() {
                         @let height = counts[kind] * HEIGHT / most;
                         @let below = counts[..kind].iter().sum::<usize>() * HEIGHT / most;
@@ -156,7 +155,7 @@ fn picture(cx: &Cx<'_>, found: &Log) -> Markup {
 fn as_table(found: &Log) -> Markup {
     html! {
         table.prose { caption { "Changes a day" }
-            thead { tr { th scope="col" { "Day" } th scope="col" { "By agents" } th scope="col" { "Decisions" } th scope="col" { "Taken back" } } }
+            thead { tr { th scope="col" { "Day" } th scope="col" { "Changes" } th scope="col" { "Decisions" } th scope="col" { "Taken back" } } }
             tbody { @for (day, counts) in found.days.iter().rev().filter(|(_, counts)| counts.iter().any(|count| *count > 0)) {
                 tr { th scope="row" { (day) } @for count in counts { td { (count) } } }
             } }

@@ -298,7 +298,7 @@ pub(crate) fn line_counts(lines: (usize, usize)) -> Markup {
 /// Returns the word for a kind of entries.
 pub(crate) fn kind_name(kind: Kind) -> &'static str {
     match kind {
-        Kind::Agent => "by an agent",
+        Kind::Change => "a change",
         Kind::Decision => "a decision",
         Kind::Undo => "taken back",
     }

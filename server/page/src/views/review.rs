@@ -62,12 +62,12 @@ pub(crate) fn list(cx: &Cx<'_>) -> Result<Answer, Problem> {
             h1 { "Proposals" } span.push {}
             nav.tabs aria-label="Which" {
                 (tab(Which::Waiting, "Wait for a review", waiting))
-                (tab(Which::WithAgents, "With their agents", with_agents))
+                (tab(Which::WithAgents, "With their authors", with_agents))
                 (tab(Which::Approved, "Approved", approved))
                 (tab(Which::Rejected, "Rejected", rejected))
             }
         }
-        p.quiet { "What agents have written. None of it is in the library before a person approves it." }
+        p.quiet { "What agents, and people, have proposed. None of it is in the library before a person approves it." }
         @if let Some(agent) = &filter.agent {
             p.small { "Only those of " b { (visible(agent)) } ". " a href=(cx.url("review")) { "All" } }
         }
@@ -115,7 +115,7 @@ fn nothing(which: Which) -> Markup {
             h2 { "Nothing waits" }
             p { "No agent has written anything that waits for you. What agents write appears here." }
         }
-        Which::WithAgents => p { "No proposal is with its agent." }
+        Which::WithAgents => p { "No proposal is with its author." }
         Which::Approved => p { "Nothing was approved yet." },
         Which::Rejected => p { "Nothing was rejected yet." }
     } } }
@@ -255,7 +255,7 @@ fn preview(cx: &Cx<'_>, decision: &Decision) -> Result<Answer, Problem> {
     let content = html! {
         p.path { a href=(cx.url("review")) { "Proposals" } a href=(action) { (visible(&proposal.row.title)) } span { "preview" } }
         h1 { (title) }
-        p.quiet { "This is the commit, byte for byte, and the message to the agent. Nothing has happened yet." }
+        p.quiet { "This is the commit, byte for byte, and the message to the author. Nothing has happened yet." }
         div.split {
             div {
                 h2 { "The note becomes version " (proposal.version) }
@@ -263,7 +263,7 @@ fn preview(cx: &Cx<'_>, decision: &Decision) -> Result<Answer, Problem> {
                 details.after { summary { "The commit's message" } pre.sheet { (visible(&preview.message)) } }
             }
             aside aria-label="Message and decision" {
-                section.card aria-labelledby="msg-title" { h2 id="msg-title" { "Goes back to the agent" } pre.sheet { (visible(&preview.answer)) } }
+                section.card aria-labelledby="msg-title" { h2 id="msg-title" { "Goes back to the author" } pre.sheet { (visible(&preview.answer)) } }
                 form.card.decide method="post" action=(action) {
                     h2 { "Exactly this?" }
                     (cx.token(action))
@@ -367,7 +367,7 @@ fn shown(cx: &Cx<'_>, proposal: &Proposal, problem: Option<&Problem>) -> Markup 
         @if may_decide { div.jump { span id="jump-text" { (counted(proposal.parts.len(), "part")) } a.button href="#decide" { "Decide" } } }
         template id="remark" { tr.talk { td colspan="4" { div.remark {
             label { "Your remark on " span {} } textarea data-remark rows="3" {}
-            div.bar { button.small type="button" { "Remove" } span.quiet.small { "Kept here until you decide; the agent sees it then." } }
+            div.bar { button.small type="button" { "Remove" } span.quiet.small { "Kept here until you decide; the author sees it then." } }
         } } } }
     };
     let watches = format!("&id={}&revision={}", escaped(&row.id), escaped(&proposal.shown));
@@ -397,7 +397,7 @@ fn tags_of_shown(row: &ProposalRow) -> Markup {
 fn state(state: &str) -> &str {
     match state {
         "human_review" => "waits for a review",
-        WITH_AGENT => "with its agent",
+        WITH_AGENT => "with its author",
         other => other,
     }
 }
@@ -507,7 +507,7 @@ fn hunk_shown(
                 }
             }
             @if parts[hunk.parts.start].front_matter { p.small.quiet.set { "The approval sets " code { "version" } " and " code { "reviewed_by" } ", whatever is taken." } }
-            p.goes-back { "The note stays here as it is. This part goes back to the agent, with your remarks." }
+            p.goes-back { "The note stays here as it is. This part goes back to the author, with your remarks." }
             @if sides.is_short { (table) }
             @else { details { summary { (line_counts(counts(&parts[hunk.parts.clone()]))) } (table) } }
         }
@@ -551,7 +551,7 @@ fn below(cx: &Cx<'_>, proposal: &Proposal, side: char, line: usize, may_decide: 
             div.remark {
                 label for=(name) { "Your remark on " (place) }
                 textarea id=(name) name=(name) data-remark rows="3" { (typed) }
-                p.quiet.small { "Kept here until you decide; the agent sees it then." }
+                p.quiet.small { "Kept here until you decide; the author sees it then." }
             }
         }
     })
@@ -561,8 +561,8 @@ fn below(cx: &Cx<'_>, proposal: &Proposal, side: char, line: usize, may_decide: 
 fn ending(proposal: &Proposal) -> Markup {
     html! {
         section.card.decide aria-labelledby="decide-title" {
-            h2 id="decide-title" { "With its agent" }
-            p.quiet { "It was sent back, and waits until its agent revises it. If that never happens, reject it: other agents can then change the note." }
+            h2 id="decide-title" { "With its author" }
+            p.quiet { "It was sent back, and waits until its author revises it. If that never happens, reject it: others can then change the note." }
             label for="word" { "A word to " (visible(&proposal.row.author)) }
             textarea id="word" name="notes" form="decision" rows="3" {}
             div class="do" { button.danger id="reject" form="decision" name="decision" value="reject" { "Reject" } }

@@ -136,7 +136,7 @@ impl LibrarySource {
         } else if entry.operation == "revert" {
             Kind::Undo
         } else {
-            Kind::Agent
+            Kind::Change
         }
     }
 
@@ -329,7 +329,6 @@ impl Source for LibrarySource {
         let earlier = before
             .map(|before| self.runtime.block_on(desk.earlier(&call, &found.id, &before)).map_err(problem));
         let earlier = earlier.transpose()?.flatten();
-        // The text of a sensitive note is for owners.
         let may_read = self.may(who).read;
         let withheld = found.sensitive && !may_read;
         // An earlier revision may have been sensitive.
