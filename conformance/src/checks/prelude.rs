@@ -1,4 +1,4 @@
-//! What nearly every check uses: cases as data, the library and its client, and judgements.
+//! The names that nearly every check uses: cases as data, the library and its client, and judgements.
 
 pub use serde::{Deserialize, Serialize};
 pub use serde_json::{Map, Value, json};

@@ -35,7 +35,7 @@ pub enum ConfigError {
         path: PathBuf,
         /// The entry's name.
         name: String,
-        /// How to proceed.
+        /// The remedy.
         advice: &'static str,
     },
 }

@@ -16,8 +16,8 @@ enum OpenConstruct {
     Tag,
     /// An expression in braces, which ends with the line that closes the last of them.
     Expression(Script),
-    /// An `import` or `export`, which ends at a blank line outside of brackets, templates and comments. `closes` is true if what is
-    /// open is known to be closed.
+    /// An `import` or `export`, which ends at a blank line outside of brackets, templates and comments. `closes` is true if a later
+    /// line is known to close all of these.
     Statement { script: Script, closes: bool },
 }
 

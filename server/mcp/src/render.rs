@@ -1,8 +1,8 @@
 //! Converts a contract's answers to MCP.
 //!
-//! An [`Answer`] becomes a result with structured content, and the same as text for older clients. Further texts say what a model must know
-//! of `_meta`, which many clients don't show it. A declared error is sent on the contract's error channel. Other errors do not reveal their
-//! cause to the client.
+//! An [`Answer`] becomes a result with structured content, and the same as text for older clients. Further texts repeat the parts of
+//! `_meta` that a model needs, because many clients keep `_meta` from it. A declared error is sent on the contract's error channel. Other
+//! errors do not reveal their cause to the client.
 
 use rmcp::{
     ErrorData,
@@ -29,7 +29,7 @@ pub(super) fn answer(Answer { response, meta }: Answer) -> CallToolResult {
     let mut result = CallToolResult::structured(response);
     let warnings = meta.get(WARNINGS).and_then(Value::as_array).into_iter().flatten();
     let warnings = warnings.filter_map(Value::as_str).map(|warning| format!("Warning: {warning}"));
-    let remarks = review(&meta).into_iter().chain(cut(&meta).filter(|_| !is_page)).chain(warnings);
+    let remarks = review(&meta).into_iter().chain(truncated(&meta).filter(|_| !is_page)).chain(warnings);
     result.content.extend(remarks.map(ContentBlock::text));
     if meta.is_empty() { result } else { result.with_meta(Some(MetaObject(meta))) }
 }
@@ -42,8 +42,8 @@ fn review(meta: &JsonObject) -> Option<String> {
     Some(format!("Waits for a review: {place}"))
 }
 
-/// Returns a sentence about what the answer leaves out, if it was cut.
-fn cut(meta: &JsonObject) -> Option<String> {
+/// Returns a sentence for the model if the answer is truncated.
+fn truncated(meta: &JsonObject) -> Option<String> {
     meta.get(TRUNCATED)?;
     let total = meta.get(TOTAL).map_or_else(String::new, |total| format!(" of {total} in all"));
     Some(format!("This is a part{total}: ask for less, such as one folder or a longer text."))

@@ -55,7 +55,7 @@ struct Members {
     close: char,
     /// Words that begin other parts of such a definition.
     others: &'static [&'static str],
-    /// Their patterns are not for lines, but for what is between the marks.
+    /// The patterns of the members, for the text between the marks instead of a line.
     definitions: &'static [Definition],
 }
 

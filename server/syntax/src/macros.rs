@@ -34,7 +34,8 @@ pub(crate) fn without_macros(source: &str) -> Vec<u8> {
     bytes
 }
 
-/// Returns the directives but conditions in enumerations and in values with braces: `int table[] = {`, `#include "values.h"`, `};`. The grammars have none there, and may lose what follows.
+/// Returns the lines of `#include`, `#define` and `#undef` in enumerations and in values with braces, such as `int table[] = {`. The
+/// grammars allow none there, and may lose the definitions that follow.
 fn among_values(source: &str) -> impl Iterator<Item = Range<usize>> {
     let (mut found, mut depth, mut before, mut continues) = (vec![], 0, "", false);
     for (line, range) in lines(source) {

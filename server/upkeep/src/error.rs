@@ -28,7 +28,7 @@ impl TerminalError {
         self
     }
 
-    /// Converts an error of standard output to one that first says what was done: the change has been made.
+    /// Returns the conversion of a failure to write an answer. Its message says first that the change was made: `done`.
     pub fn unreported(done: impl fmt::Display) -> impl FnOnce(std::io::Error) -> Self {
         move |error| Self::new(format_args!("{done}, but the answer can't be written: {error}"))
     }

@@ -77,8 +77,8 @@ fn kill_within_a_call(bench: &Bench<'_>, store: &mut Store<'_>) -> Judgement {
 
 /// Kills the server if an acknowledged text is not in the store at this moment.
 ///
-/// A server that stores a text some microseconds after its answer loses it only if a kill hits that gap. The server is stopped while
-/// the store is read, so that each answer is such an attempt, without a restart.
+/// A server that stores a text some microseconds after its answer loses it only if a kill hits that gap. So the server is paused and
+/// the store is read after each answer: every answer is an attempt, and none costs a restart.
 fn kill_if_late<'a>(store: &Store<'a>, client: Client<'a>, when: &str) -> Result<Client<'a>, Stop> {
     client.target.pause();
     if store.ensure_kept(when).is_ok() {

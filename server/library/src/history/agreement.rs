@@ -24,7 +24,7 @@ const MAX_UNNAMED: usize = 10_000;
 /// Time after which no further commit is read.
 const MAX_TIME: Duration = Duration::from_secs(60);
 
-/// How often the cache is read again before it counts as damaged, and the pause before: a server may be writing it.
+/// Number of further attempts to read the cache before it counts as damaged, and the pause before each: a server may be writing it.
 const RETRIES: usize = 5;
 const RETRY_INTERVAL: Duration = Duration::from_millis(50);
 

@@ -56,7 +56,7 @@ enum Detail {
     Whole,
     /// Without the proposed content.
     Brief,
-    /// Without any text of the note: neither the proposed content nor what a reviewer says of it.
+    /// Without any text of the note: no proposed content, and no remarks of reviewers.
     WithoutText,
 }
 

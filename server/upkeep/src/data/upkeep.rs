@@ -230,7 +230,7 @@ impl Upkeep {
             ),
             format!("the file as it was is `{}`", recovered.kept.display()),
         ];
-        // The rest of the failure advises what was just done.
+        // The remedy in the rest of the message is the command that was just run.
         let reason = |failure: &Failure| failure.to_string().split("; ").next().map(str::to_owned);
         let cut_off = recovered.cut_off.as_ref().and_then(reason);
         said.extend(cut_off.iter().map(|reason| format!("later entries are lost: {reason}")));
