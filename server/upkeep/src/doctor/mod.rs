@@ -59,10 +59,13 @@ pub fn run(options: &Options, packs: Packs) -> Result<bool, TerminalError> {
 fn data(folder: Option<&Path>, options: &Options, packs: Packs) -> Result<bool, TerminalError> {
     let data = Data::choose(folder).map_err(TerminalError::new)?;
     let mut findings = examine_data(&data, packs);
-    // Without the folder, the remedies would act on a different one.
-    let named = folder.map(|folder| format!("--data {} --contract ", folder.display()));
-    for mend in findings.iter_mut().filter_map(|finding| finding.mend.as_mut()) {
-        *mend = named.iter().fold(mend.clone(), |mend, named| mend.replace("--contract ", named));
+    if folder.is_some() {
+        // Without the place, the remedies would act on the default one.
+        let name = data.name().display().to_string();
+        let name = if name.contains(' ') { format!("\"{name}\"") } else { name };
+        for mend in findings.iter_mut().filter_map(|finding| finding.mend.as_mut()) {
+            *mend = mend.replace("--contract ", &format!("--data {name} --contract "));
+        }
     }
     report::show("data", &data.name(), &findings, options.output)?;
     Ok(is_well(&findings))
