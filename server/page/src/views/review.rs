@@ -67,7 +67,7 @@ pub(crate) fn list(cx: &Cx<'_>) -> Result<Answer, Problem> {
                 (tab(Which::Rejected, "Rejected", rejected))
             }
         }
-        p.quiet { "What agents, and people, have proposed. None of it is in the library before a person approves it." }
+        p.quiet { "What agents and people have proposed. None of it is in the library before a person approves it." }
         @if let Some(agent) = &filter.agent {
             p.small { "Only those of " b { (visible(agent)) } ". " a href=(cx.url("review")) { "All" } }
         }
