@@ -1,6 +1,7 @@
 //! The question shows the person exactly what the call then does.
 
-use tabellion_runtime::Shows;
+use regex::Regex;
+use tabellion_runtime::{Shows, text::is_invisible};
 
 use super::pending::{accept, answer, ask, calls};
 use crate::checks::prelude::*;
@@ -11,7 +12,8 @@ pub(super) const SHOWN: Check = Check {
     states: "The question names the file and shows exactly the text that is then appended.",
     explains: "Texts of one and of many lines, with unusual characters and with words that resemble a question, are \
                appended to files with and without a final newline. The question's message must contain the file's \
-               path and, in one piece, the whole text that was appended after the approval.",
+               path and, in one piece, the whole text that was appended after the approval. An invisible or control \
+               character may have an escape in its place.",
     cases,
     ..Check::must(shown)
 };
@@ -96,9 +98,17 @@ fn shown(bench: &Bench<'_>, case: &Case) -> Judgement {
     let after = scene.read(&path).unwrap_or_default();
     let appended =
         appended_text(&before, &after).ok_or_else(|| fail("the file does not begin with its old content"))?;
-    ensure(message.contains(appended), || {
+    ensure(shows(&message, appended), || {
         format!("{appended:?} was appended to `{path}`, but the question was {message:?}")
     })
+}
+
+/// Returns true if `message` contains `text`, or a form of it in which each invisible or control character is an escape.
+fn shows(message: &str, text: &str) -> bool {
+    const ESCAPE: &str = "(?s:.{1,10}?)";
+    let is_escaped = |c: char| is_invisible(c) || c.is_control() && c != '\n' && c != '\t';
+    let pieces: Vec<_> = text.split(is_escaped).map(regex::escape).collect();
+    Regex::new(&pieces.join(ESCAPE)).is_ok_and(|pattern| pattern.is_match(message))
 }
 
 /// Returns the appended text, without the line endings of the line before it and of its own last line.
@@ -143,7 +153,7 @@ fn stale(bench: &Bench<'_>, case: &Case) -> Judgement {
     let appended = appended_text(later.as_bytes(), &after);
     let message = question["message"].as_str().unwrap_or_default();
     match appended {
-        Some(appended) if message.contains(appended) && !appended.is_empty() => Ok(()),
+        Some(appended) if shows(message, appended) && !appended.is_empty() => Ok(()),
         _ => Err(fail("the person's save was lost, or the appended text is not the one shown").showing(
             &path,
             Some(later.as_bytes()),
@@ -167,6 +177,23 @@ mod tests {
             ("a\n", "b\n", None),
         ] {
             assert_eq!(appended_text(before.as_bytes(), after.as_bytes()), expected, "{before:?} {after:?}");
+        }
+    }
+
+    #[test]
+    fn a_text_is_shown_as_it_is_or_with_escapes() {
+        for (message, text, expected) in [
+            ("Append?\n\na (b)\n", "a (b)", true),
+            ("a\u{200b}b", "a\u{200b}b", true),
+            (r"a\u{200b}b", "a\u{200b}b", true),
+            (r"a\u200b\u200bb", "a\u{200b}\u{200b}b", true),
+            ("a<U+001B>b", "a\u{1b}b", true),
+            ("ab", "a\u{200b}b", false),
+            ("a and then a lot of text b", "a\u{200b}b", false),
+            ("a\n b", "a\nb", false),
+            ("a", "a.", false),
+        ] {
+            assert_eq!(shows(message, text), expected, "{message:?} {text:?}");
         }
     }
 }
