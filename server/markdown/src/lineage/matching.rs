@@ -170,7 +170,7 @@ impl<'s> Pairing<'s> {
         for _ in 0..MAX_ROUNDS {
             let found = self.pair_unique(|section, parent| Some((parent?, &*section.title, section.digest)))
                 | self.pair_equally_many(|section, parent| Some((parent?, &*section.title, section.digest)))
-                | self.pair_equally_many(|section, parent| Some((parent?, &*section.title)));
+                | self.pair_unique(|section, parent| Some((parent?, &*section.title)));
             if !found {
                 return;
             }

@@ -8,8 +8,9 @@
 //! history up to that point. Every reader of the same commits (another process, the same one after a restart, a clone)
 //! derives the same ids, and nothing is written but commits.
 //!
-//! *An id never changes its section.* The digest covers all contents that the document has had, so no later version derives the id
-//! of an earlier one. An id that no section of the newest version has is an error, regardless of the reason.
+//! *An id never changes its section.* The digest covers all contents that the document has had, and the new text, so neither a later
+//! version nor a different branch derives the id of a different section. An id that no section of the newest version has is an
+//! error, regardless of the reason.
 //!
 //! *The editor's commits are exact.* The log entry of a commit by the editor records the change of the list of sections
 //! ([`SectionChange`]): the positions at which sections were inserted, deleted or moved. Such a version is followed by counting,
@@ -200,13 +201,14 @@ impl Lineage {
         Ok(Listed { ids, sections, history_digest: self.history_digest })
     }
 
-    /// Returns an unused id for a section inserted into `content`, which is the newest version's or uncommitted. The id stays the same
+    /// Returns an unused id for a section that is inserted into `content`, which is the newest version's or uncommitted: a digest that
+    /// includes the new text, since other branches and machines insert other sections into the same content. The id stays the same
     /// when an uncommitted content is committed.
-    pub fn new_id(&self, content: Option<&str>) -> SectionId {
+    pub fn new_id(&self, content: Option<&str>, text: &str) -> SectionId {
         let is_committed = content == self.content();
         let digest = self.history_digest;
         let digest = if is_committed { digest } else { digest.after_version(content) };
-        digest.id(&[b"insert", content.unwrap_or_default().as_bytes()], 0)
+        digest.id(&[b"insert", content.unwrap_or_default().as_bytes(), text.as_bytes()], 0)
     }
 
     /// Returns the fingerprints of a content's sections.

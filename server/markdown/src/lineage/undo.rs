@@ -1,7 +1,7 @@
 //! The undo and redo stacks.
 //!
 //! Both are derived from the versions alone: a change is pushed onto the undo stack and clears the redo stack, an undo moves the
-//! top of the undo stack to the redo stack, a redo moves it back. Any other version leaves both unchanged: an undo compares the
+//! top of the undo stack to the redo stack, a redo moves it back. A change that left the text as it was is on neither. Any other version leaves both unchanged: an undo compares the
 //! document's content with the entry's, and so detects such a version. If a person has undone the change at the top, the undo
 //! concerns the one below, and the passed one leaves the stack. If a person has edited other lines since, only the change
 //! itself is reverted; then the sections are matched as after a hand edit, and restored ones have their former ids. If the result
@@ -32,6 +32,14 @@ impl Direction {
         }
     }
 
+    /// Returns the contents before and after a step, of those before and after the change.
+    fn way(self, [before, after]: &[Option<String>; 2]) -> (Option<&str>, Option<&str>) {
+        match self {
+            Self::Undo => (after.as_deref(), before.as_deref()),
+            Self::Redo => (before.as_deref(), after.as_deref()),
+        }
+    }
+
     /// Returns the error of an undo or redo without a change that it can concern.
     pub fn nothing(self) -> UndoError {
         UndoError::Nothing { word: self.word() }
@@ -51,20 +59,21 @@ pub struct UndoEntry {
     removed: Vec<SectionId>,
     /// The [`digest`] of all sections before the change, and after it.
     sections: [u64; 2],
-    /// The id of the content before; `None` if there was no document.
-    pub before: Option<String>,
-    /// The id of the content after; `None` if the document was deleted.
-    pub after: Option<String>,
+    /// The ids of the contents before the change and after it; `None` if there was no document.
+    contents: [Option<String>; 2],
+    /// The same of its last undo or redo, if that kept edits by others.
+    merged: Option<[Option<String>; 2]>,
 }
 
 impl UndoEntry {
-    /// Returns the contents before and after an undo or redo of this change.
+    /// Returns the contents before and after an undo or redo of this change: those of the step that it reverses.
     pub fn contents(&self, direction: Direction) -> (Option<&str>, Option<&str>) {
-        let (before, after) = (self.before.as_deref(), self.after.as_deref());
-        match direction {
-            Direction::Undo => (after, before),
-            Direction::Redo => (before, after),
-        }
+        direction.way(self.merged.as_ref().unwrap_or(&self.contents))
+    }
+
+    /// Returns the contents between which the sections change as recorded.
+    fn recorded(&self, direction: Direction) -> (Option<&str>, Option<&str>) {
+        direction.way(&self.contents)
     }
 
     /// Returns the [`digest`] of the sections before an undo or redo of this change.
@@ -96,7 +105,7 @@ impl UndoEntry {
 
     /// Returns the sections that an undo or redo restores.
     fn returning(&self, direction: Direction) -> Returning {
-        let (_, content) = self.contents(direction);
+        let (_, content) = self.recorded(direction);
         let (position, ids) = match (direction, &self.change) {
             (Direction::Undo, SectionChange::Delete { position, .. }) => (*position, &self.removed[..]),
             (Direction::Redo, SectionChange::Insert { position, .. }) => (*position, &self.added[..]),
@@ -152,9 +161,11 @@ impl Lineage {
                 });
                 std::iter::once(*section_id).chain(below).collect()
             }
-            SectionChange::Update { section_id, sections, .. } => (1..=*sections)
-                .map(|number| self.history_digest.id(&[b"below", section_id.to_string().as_bytes()], number))
-                .collect(),
+            SectionChange::Update { section_id, sections, .. } => {
+                let (above, text) = (section_id.to_string(), version.content.as_deref().unwrap_or_default());
+                let below = [b"below", above.as_bytes(), text.as_bytes()];
+                (1..=*sections).map(|number| self.history_digest.id(&below, number)).collect()
+            }
             _ => Vec::new(),
         };
         // The other ids are derived from the history, and so are new.
@@ -164,14 +175,17 @@ impl Lineage {
         }
         let before = digest(&self.ids);
         let removed = apply(change, &mut self.ids, &added);
+        if version.content == self.content {
+            return true;
+        }
         self.undo.push(Arc::new(UndoEntry {
             commit: version.commit.clone(),
             change: change.clone(),
             added,
             removed,
             sections: [before, digest(&self.ids)],
-            before: self.content.clone(),
-            after: version.content.clone(),
+            contents: [self.content.clone(), version.content.clone()],
+            merged: None,
         }));
         self.redo.clear();
         true
@@ -188,9 +202,8 @@ impl Lineage {
         };
         let done = from.swap_remove(index);
         from.truncate(index);
-        to.push(Arc::clone(&done));
         let returning = done.returning(direction);
-        let (content_from, content_to) = done.contents(direction);
+        let (content_from, content_to) = done.recorded(direction);
         let has_same_content = || {
             // Its sections can have other ids, by hand edits in between, and also those that would come back.
             let is_one_back = || self.ids.iter().any(|id| returning.ids.contains(id));
@@ -198,6 +211,12 @@ impl Lineage {
         };
         let is_exact = content_to == version.content.as_deref()
             && (done.sections_from(direction) == digest(&self.ids) || has_same_content());
+        let step = match direction {
+            Direction::Undo => [version.content.clone(), self.content.clone()],
+            Direction::Redo => [self.content.clone(), version.content.clone()],
+        };
+        let merged = Some(step).filter(|step| *step != done.contents);
+        to.push(Arc::new(UndoEntry { merged, ..UndoEntry::clone(&done) }));
         if !is_exact {
             return Followed::Matched(Some(returning));
         }

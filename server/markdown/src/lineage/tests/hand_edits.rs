@@ -1,6 +1,7 @@
 //! Sections are recognized after a person edited the document by hand.
 
 use super::*;
+use crate::lineage::SectionChange;
 
 /// Checks the sections of `new`: each is written as its position in `old`, or `_` if it is new.
 #[track_caller]
@@ -42,7 +43,6 @@ fn the_lineage_recognizes_a_section_with_changed_text() {
     check("# A\na\n# B\nb\n", "# A\nother\n# B\nothers\n# C\n", "0 1 _");
     check("# A\n## Notes\na\n# B\n## Notes\nb\n", "# A\n## Notes\nx\n# B\n## Notes\ny\n", "0 1 2 3");
     check("# A\nx\n# A\ny\n", "# A\nx\n# A\nz\n", "0 1");
-    check("# A\nx\n# A\ny\n", "# A\nv\n# A\nz\n", "0 1");
 }
 
 #[test]
@@ -76,6 +76,8 @@ fn added_and_removed_sections_leave_other_ids() {
 #[test]
 fn the_lineage_does_not_guess_ambiguous_sections() {
     check("# A\nx\n# A\ny\n", "# A\nz\n", "_");
+    // Both were edited, or the first was deleted and a third one added.
+    check("# A\nx\n# A\ny\n", "# A\ny, too\n# A\nz\n", "_ _");
     check("# A\n# A\n", "# A\n", "_");
     check("# A\n# A\n", "# A\n# A\n# A\n", "_ _ _");
     check("# A\n## Notes\na\n# B\n", "# A\n# B\n## Notes\nb\n", "0 2 _");
@@ -138,6 +140,34 @@ fn ids_depend_on_path_contents_and_order() {
     assert_ne!(some, made("other.md", &["# A\n"]));
     assert_ne!(some, made(PATH, &["", "# A\n"]));
     assert_ne!(some, made(PATH, &["# A\n", "", "# A\n"]), "gone and come again by hand");
+}
+
+/// Two branches, or two machines, change the same version in their own ways.
+#[test]
+fn sections_of_two_branches_have_different_ids() {
+    let base = "# A\na\n";
+    let made = |change: fn(&Lineage, SectionId, &str) -> SectionChange, text: &str| {
+        let mut lineage = Lineage::new(PATH);
+        follow(&mut lineage, &[by_hand(base)]);
+        let change = change(&lineage, lineage.ids(&parsed(base))[0], text);
+        let version = Version { commit: "c".into(), content: Some(text.into()), change: Some(change) };
+        follow(&mut lineage, &[version]);
+        lineage.ids(&parsed(text))[1]
+    };
+    let insert = |lineage: &Lineage, _, text: &str| SectionChange::Insert {
+        section_id: lineage.new_id(Some("# A\na\n"), text),
+        heading: String::new(),
+        position: 1,
+        sections: 1,
+    };
+    let update = |_: &Lineage, section_id, _: &str| SectionChange::Update {
+        section_id,
+        heading: String::new(),
+        position: 0,
+        sections: 1,
+    };
+    assert_ne!(made(insert, "# A\na\n# B\n"), made(insert, "# A\na\n# C\n"));
+    assert_ne!(made(update, "# A\n## B\n"), made(update, "# A\n## C\n"));
 }
 
 #[test]

@@ -68,12 +68,20 @@ type Side = (Option<String>, Vec<usize>);
 struct Transition {
     before: Side,
     after: Side,
+    /// The texts before and after, as its last undo or redo left them.
+    texts: [Option<String>; 2],
 }
 
 impl Transition {
     /// Returns the sides before and after its undo or redo.
     fn sides(&self, back: bool) -> (&Side, &Side) {
         if back { (&self.after, &self.before) } else { (&self.before, &self.after) }
+    }
+
+    /// Returns the texts before and after its undo or redo.
+    fn texts(&self, back: bool) -> (&Option<String>, &Option<String>) {
+        let [before, after] = &self.texts;
+        if back { (after, before) } else { (before, after) }
     }
 }
 
@@ -122,7 +130,7 @@ impl Model {
                 let labels = self.labelled(plan.sections);
                 self.labels.splice(position..position, labels);
                 let content = self.text.clone();
-                let section_id = self.lineage().new_id(content.as_deref());
+                let section_id = self.lineage().new_id(content.as_deref(), &plan.text);
                 let (heading, sections) = (heading.to_string(), plan.sections);
                 (plan.text, SectionChange::Insert { section_id, heading, position, sections })
             }
@@ -161,9 +169,12 @@ impl Model {
         // The change survives being written to the log and read back.
         prop_assert_eq!(SectionChange::read(change.operation(), &change.details()), Some(change.clone()));
         self.commit(Some(new), Some(change));
-        let after = (self.text.clone(), self.labels.clone());
-        self.undo.push(Transition { before, after });
-        self.redo.clear();
+        if self.text != before.0 {
+            let after = (self.text.clone(), self.labels.clone());
+            let texts = [before.0.clone(), after.0.clone()];
+            self.undo.push(Transition { before, after, texts });
+            self.redo.clear();
+        }
         Ok(())
     }
 
@@ -174,17 +185,17 @@ impl Model {
         let stack = if back { &mut self.undo } else { &mut self.redo };
         prop_assert_eq!(entries.len(), stack.len());
         let mut passed = 0;
-        let (transition, done, text) = loop {
+        let (mut transition, done, text) = loop {
             let Some(transition) = stack.iter().rev().nth(passed).cloned() else { return Ok(()) };
-            let (current, restored) = transition.sides(back);
+            let (current, restored) = transition.texts(back);
             let done = entries[passed].clone();
-            prop_assert_eq!(done.contents(direction), (current.0.as_deref(), restored.0.as_deref()));
-            if current.0 == now {
-                let text = restored.0.clone();
+            prop_assert_eq!(done.contents(direction), (current.as_deref(), restored.as_deref()));
+            if *current == now {
+                let text = restored.clone();
                 break (transition, done, text);
             }
             let bytes = |text: &Option<String>| text.clone().unwrap_or_default().into_bytes();
-            let Ok(merged) = crate::merge(&bytes(&current.0), &bytes(&now), &bytes(&restored.0)) else {
+            let Ok(merged) = crate::merge(&bytes(current), &bytes(&now), &bytes(restored)) else {
                 return Ok(());
             };
             if merged != bytes(&now) {
@@ -197,9 +208,11 @@ impl Model {
         let change = done.step(direction);
         // If a hand edit was reverted by hand, sections may have new ids; undo restores those before the change.
         let same = current.1 == self.labels && text == restored.0;
+        let labels = restored.1.clone();
+        transition.texts = if back { [text.clone(), now] } else { [now, text.clone()] };
         self.commit(text, Some(change));
         if same {
-            self.labels = restored.1.clone();
+            self.labels = labels;
         } else {
             self.relabel();
         }
@@ -288,6 +301,25 @@ fn undo_and_redo_follow_three_hundred_changes() {
     model.check(true).expect("the same sections");
 }
 
+/// Edits by hand between a change and its undo don't prevent the redo. A change that leaves the text as it was takes no redo away.
+#[test]
+fn a_redo_restores_what_the_undo_changed() {
+    let mut model = Model::default();
+    let mut act = |action: Action| {
+        model.act(&action).expect("a change");
+        model.check(matches!(action, Action::Undo | Action::Redo)).expect("the same sections");
+        model.text.clone()
+    };
+    act(Action::Write("# Plan\na\n# Notes\nb\nc\n"));
+    act(Action::Move(0, 1));
+    let edited = act(Action::Write("# Notes\nby hand\nc\n# Plan\na\n"));
+    let undone = act(Action::Undo);
+    assert_ne!(undone, edited);
+    assert_eq!(act(Action::Update(1, "by hand\nc\n")), undone);
+    assert_eq!(act(Action::Redo), edited);
+    assert_eq!(act(Action::Undo), undone);
+}
+
 /// Hand edits of indistinguishable sections, between a change and its undo.
 #[test]
 fn undo_and_redo_restore_the_ids_of_twins() {
@@ -327,13 +359,13 @@ fn the_lineage_ignores_changes_that_do_not_fit() {
     let changes = [
         SectionChange::Insert { section_id, heading: heading.clone(), position: 0, sections: 1 },
         SectionChange::Insert {
-            section_id: lineage.new_id(None),
+            section_id: lineage.new_id(None, ""),
             heading: heading.clone(),
             position: 3,
             sections: 1,
         },
         SectionChange::Insert {
-            section_id: lineage.new_id(None),
+            section_id: lineage.new_id(None, ""),
             heading: heading.clone(),
             position: 0,
             sections: 0,

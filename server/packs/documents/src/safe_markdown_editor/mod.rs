@@ -117,7 +117,7 @@ impl SafeMarkdownEditor for Editor {
         let plan = editor::insert(&document, position(request.position), &request.heading, &request.content)
             .map_err(errors::section)?;
         warn_of_adopted(cx, &document, &plan, 0..0);
-        let section_id = view.fresh_id();
+        let section_id = view.fresh_id(&plan.text);
         let step = SectionChange::Insert {
             section_id,
             heading: errors::shown(&request.heading),

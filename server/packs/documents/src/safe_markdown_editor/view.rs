@@ -103,9 +103,9 @@ impl<'e> DocumentView<'e> {
         Ok(Sections { ids: listed.ids.clone(), document })
     }
 
-    /// Returns an unused id for a new section.
-    pub(super) fn fresh_id(&self) -> SectionId {
-        self.timeline.lineage.new_id(self.now.as_deref())
+    /// Returns an unused id for a new section, with which the document is `text`.
+    pub(super) fn fresh_id(&self, text: &str) -> SectionId {
+        self.timeline.lineage.new_id(self.now.as_deref(), text)
     }
 
     /// Returns the content after the next undo or redo, and the step for the log. Later edits by others are kept, and a step that
