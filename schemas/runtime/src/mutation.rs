@@ -161,6 +161,7 @@ where
         let Staged { change, .. } = self.stage(&*session, &self.gates.notes()).await?;
         let before = self.before(&*session, &change).await?;
         self.check_base(&change, G::base(&before, &change))?;
+        session.check(&change).map_err(|failure| self.failed(failure))?;
         let proposal = approval::proposal(self.tool, shows, self.store, &before, &change);
         proposal.map(Some).map_err(|detail| self.breach(detail))
     }

@@ -87,6 +87,15 @@ pub trait Session<G: Ground = Documents>: HasView<G> {
         request: &'a str,
     ) -> BoxFuture<'a, Result<Option<Replay<G>>, StoreError>>;
 
+    /// Checks that `change` can be made in the current state, so that a person is not asked in vain. Changes nothing.
+    ///
+    /// # Errors
+    /// If it can't.
+    fn check(&self, change: &G::Change) -> Result<(), Failure> {
+        let _ = change;
+        Ok(())
+    }
+
     /// Prepares the commit of `change`, so that its id is known.
     ///
     /// # Errors

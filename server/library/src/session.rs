@@ -220,6 +220,13 @@ impl Session for Turn<'_> {
         Box::pin(async { self.earlier(key, &call.kept_key().unwrap_or_default(), request) })
     }
 
+    fn check(&self, change: &Change) -> Result<(), Failure> {
+        change.edits().iter().try_for_each(|edit| {
+            let path = LibraryPath::of_any_file(&edit.path).map_err(|error| invalid_path(&error))?;
+            self.library.check_change(&path, edit.content.bytes().map_or(0, <[u8]>::len))
+        })
+    }
+
     fn prepare<'a>(
         &'a mut self,
         change: &'a Change,

@@ -1,7 +1,7 @@
 //! Approval by a person, with the built server: nothing is written without approval, and other calls do not wait for it.
 
 use serde_json::{Value, json};
-use tabellion_conformance::Target;
+use tabellion_conformance::{Target, ledger};
 
 use crate::support::{Answer, Library, Outcome, Server, outcome, stateless};
 
@@ -116,6 +116,27 @@ fn a_question_says_what_happens_to_the_file() {
         reply(&mut target, &pending, "accept").expect("done");
     }
     target.close().expect("it exits");
+}
+
+/// A person is not asked about a change that can't be made.
+#[test]
+fn a_change_that_cannot_be_made_is_refused_before_the_question() {
+    let git = |library: &Library, arguments: &[&str]| ledger::git(library.root(), arguments).expect("git");
+    let states: [(&str, &dyn Fn(&Library)); 3] = [
+        ("HEAD", &|library| drop(git(library, &["checkout", "--quiet", "--detach"]))),
+        ("merge", &|library| library.put(".git/MERGE_HEAD", git(library, &["rev-parse", "HEAD"]))),
+        ("ignore", &|library| library.put(".gitignore", ".claude/\n")),
+    ];
+    for (expected, enter) in states {
+        let library = Library::with(&[("a.md", "old\n")]);
+        enter(&library);
+        let mut target = serve(&library, &[]);
+        let call = json!({ "name": "write_memory_entry", "arguments": practice("- two\n") });
+        let answer = target.request("tools/call", call).expect("an answer, and no question");
+        let refusal = outcome(&answer).expect_err("refused");
+        assert!(refusal.message.contains(expected), "{refusal:?}");
+        target.close().expect("it exits");
+    }
 }
 
 /// While an approval is pending, the same server and a second one write, also to the file in question.
