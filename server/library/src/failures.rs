@@ -6,7 +6,7 @@ use tabellion_platform as platform;
 use tabellion_runtime::{Failure, FailureKind, Violation};
 
 use super::root::FileError;
-use crate::path::PathError;
+use crate::path::{LibraryPath, PathError};
 
 /// Adds the operation and path to an I/O error.
 pub(super) trait IoContext<T> {
@@ -96,4 +96,12 @@ fn system_advice(error: &io::Error) -> &'static str {
 #[cfg(not(unix))]
 fn system_advice(_: &io::Error) -> &'static str {
     ""
+}
+
+/// Returns the failure for a new file whose name some system takes for that of `twin`.
+pub(super) fn case_twin(path: &LibraryPath, twin: &str) -> Failure {
+    refused(format!(
+        "`{path}` differs from the existing `{twin}` only in case or composition, which not every system can tell apart; use \
+         that name"
+    ))
 }

@@ -96,7 +96,7 @@ use std::{
 use self::{
     batch::Batch,
     checkpoint::Watch,
-    failures::{InRepository as _, IoContext, invalid_path, unreadable},
+    failures::{InRepository as _, IoContext, case_twin, invalid_path, unreadable},
     history::History,
     maintenance::Maintenance,
     remote::shared::Shared,
@@ -122,7 +122,7 @@ pub use self::{
     },
     working_tree::{ExternalPolicy, Options},
 };
-use crate::path::{LibraryDir, LibraryPath, PathError};
+use crate::path::{LibraryDir, LibraryPath};
 use gix::ObjectId;
 use tabellion_platform::{FileLock, FileStat, blocking};
 use tabellion_runtime::{ContentId, Document, DocumentHistory, Failure, FailureKind, Snapshot, Until};
@@ -228,13 +228,18 @@ impl Library {
         blocking(|| self.working_tree.root.true_folder(dir))
     }
 
-    /// Fails if `path` is free and no file can be created there, because of its name or that of a missing folder.
+    /// Fails if `path` is free and no file can be created there, because of its name, that of a missing folder, or a file whose name
+    /// differs only in case.
     ///
     /// # Errors
-    /// The broken rule.
-    pub fn check_name(&self, path: &LibraryPath) -> Result<(), PathError> {
-        blocking(|| match self.working_tree.root.open_document(path) {
-            Ok(None) => self.working_tree.root.check_new(path),
+    /// The broken rule, as a sentence.
+    pub fn check_name(&self, path: &LibraryPath) -> Result<(), String> {
+        let root = &self.working_tree.root;
+        blocking(|| match root.open_document(path) {
+            Ok(None) => match root.case_twin(path) {
+                Ok(Some(twin)) => Err(case_twin(path, &twin).to_string()),
+                _ => root.check_new(path).map_err(|error| error.to_string()),
+            },
             _ => Ok(()),
         })
     }

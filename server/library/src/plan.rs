@@ -17,7 +17,7 @@ use super::{
     commit::Authorship,
     commit_message::{EXTERNAL, Record, RecordedCall, ToolDetails},
     conversion,
-    failures::{IoContext, invalid_path, refused},
+    failures::{IoContext, case_twin, invalid_path, refused},
     history::Touched,
     index_file::Mark,
     intent::Logged,
@@ -341,10 +341,7 @@ impl Planner<'_> {
                     None => self.working_tree.root.case_twin(path).context("look for", path.as_path())?,
                 };
                 match twin {
-                    Some(twin) => Err(refused(format!(
-                        "`{path}` differs from the existing `{twin}` only in case or composition, which not every \
-                         system can tell apart; use that name"
-                    ))),
+                    Some(twin) => Err(case_twin(path, &twin)),
                     None => self.working_tree.root.check_new(path).map_err(|error| invalid_path(&error)),
                 }
             }

@@ -20,6 +20,7 @@ pub mod undo;
 use std::{
     env,
     error::Error,
+    fmt::Display,
     io::{self, IsTerminal},
     panic,
     path::{self, Path, PathBuf},
@@ -45,10 +46,7 @@ pub use self::{
     options::{HttpOptions, OAuthOptions, Options},
 };
 use tabellion_gateway::ApprovalPolicy;
-use tabellion_library::{
-    self as library, CreateFolders, Created, Library, OpenError,
-    path::{LibraryPath, PathError},
-};
+use tabellion_library::{self as library, CreateFolders, Created, Library, OpenError, path::LibraryPath};
 use tabellion_mcp::{self as mcp, Adapter, ServerInfo};
 use tabellion_pack::{Grounds, Packs, ServiceError};
 use tabellion_platform as platform;
@@ -395,7 +393,7 @@ fn document(options: &Options, contracts: &[&ContractSpec]) -> Result<Option<Lib
     }
 }
 
-fn no_document(error: PathError) -> String {
+fn no_document(error: impl Display) -> String {
     format!("`--document` must be a document of the library: {error}")
 }
 

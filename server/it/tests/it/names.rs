@@ -177,7 +177,11 @@ fn the_one_document_may_have_such_a_name() {
         server.close();
     }
     assert_eq!(library.ledger().status, "");
-    let arguments = ["--contract", "safe-markdown-editor", "--document", "What?.md"];
-    let (code, _, said) = ended(library.command().args(arguments));
-    assert!(code != Some(0) && said.contains("has the character `?`"), "{said}");
+    for (document, expected) in
+        [("What?.md", "has the character `?`"), ("what is X?.md", "existing `What is X?.md`")]
+    {
+        let arguments = ["--contract", "safe-markdown-editor", "--document", document];
+        let (code, _, said) = ended(library.command().args(arguments));
+        assert!(code != Some(0) && said.contains(expected), "{said}");
+    }
 }
