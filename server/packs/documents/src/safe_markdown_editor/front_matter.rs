@@ -1,6 +1,6 @@
 //! Reads a few well-known keys from a document's front matter, in YAML or TOML.
 
-use chrono::{DateTime, FixedOffset, NaiveDate, NaiveTime};
+use chrono::{DateTime, FixedOffset, NaiveDate, NaiveDateTime, NaiveTime};
 use serde_json::{Map, Value};
 use tabellion_markdown::{FrontMatter as Yaml, FrontMatterError};
 
@@ -55,13 +55,16 @@ fn text(value: &Value) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
-/// Parses a time as in RFC 3339; a date is its first moment in UTC.
+/// Parses a time as in RFC 3339, with `T` or blanks. One without a zone is in UTC, a date is its first moment.
 fn moment(value: &str) -> Option<DateTime<FixedOffset>> {
-    let day = || {
-        let day: NaiveDate = value.parse().ok()?;
-        Some(day.and_time(NaiveTime::MIN).and_utc().fixed_offset())
-    };
-    DateTime::parse_from_rfc3339(value).ok().or_else(day)
+    const ZONED: [&str; 3] =
+        ["%Y-%m-%dT%H:%M:%S%.f%#z", "%Y-%m-%d %H:%M:%S%.f %#z", "%Y-%m-%d %H:%M:%S%.f%#z"];
+    const LOCAL: [&str; 4] =
+        ["%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M"];
+    let zoned = ZONED.iter().find_map(|form| DateTime::parse_from_str(value, form).ok());
+    let local = || LOCAL.iter().find_map(|form| NaiveDateTime::parse_from_str(value, form).ok());
+    let day = || value.parse::<NaiveDate>().ok().map(|day| day.and_time(NaiveTime::MIN));
+    zoned.or_else(|| local().or_else(day).map(|time| time.and_utc().fixed_offset()))
 }
 
 #[cfg(test)]
@@ -99,6 +102,11 @@ mod tests {
                 said("A: b", "", "2024-02-03T04:05:06Z"),
             ),
             ("---\ncreated: yesterday\n---\n", said("", "", "")),
+            ("---\ncreated: 2024-01-02T03:04:05\n---\n", said("", "", "2024-01-02T03:04:05Z")),
+            ("---\ncreated: 2024-01-02T03:04\n---\n", said("", "", "2024-01-02T03:04:00Z")),
+            ("---\ncreated: 2024-01-02 03:04:05\n---\n", said("", "", "2024-01-02T03:04:05Z")),
+            ("---\ncreated: 2024-01-02 03:04:05 +02:00\n---\n", said("", "", "2024-01-02T03:04:05+02:00")),
+            ("+++\ncreated = 2024-01-02T03:04:05\n+++\n", said("", "", "2024-01-02T03:04:05Z")),
         ] {
             assert_eq!(read(front_matter), expected, "{front_matter:?}");
         }
