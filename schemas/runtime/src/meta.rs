@@ -16,6 +16,8 @@ pub const CHANGE: &str = "tabellion/change";
 pub const TRUNCATED: &str = "tabellion/truncated";
 /// `_meta` key of a response: the total number of matches, if the answer omits some of them.
 pub const TOTAL: &str = "tabellion/total";
+/// `_meta` key of a response: set if the file has bytes that are in no commit.
+pub const DIRTY: &str = "tabellion/dirty";
 /// `_meta` key of a response: sentences about effects that the caller may not intend.
 pub const WARNINGS: &str = "tabellion/warnings";
 /// `_meta` key of a response: the change waits for a review. An object: `id` of the workflow's instance, `revision` (the content id of the

@@ -14,14 +14,10 @@ pub const MAX_MARKS: usize = 4_000_000;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum LimitError {
     /// The text has this many lines.
-    #[error(
-        "it has {0} lines, more than the {MAX_LINES} in which sections are looked for; split the file, or write it whole"
-    )]
+    #[error("it has {0} lines, more than the {MAX_LINES} in which sections are looked for; split the file")]
     Lines(usize),
     /// The text has this many characters that may be markup.
-    #[error(
-        "it has {0} characters of markup, more than the {MAX_MARKS} that are looked at; split the file, or write it whole"
-    )]
+    #[error("it has {0} characters of markup, more than the {MAX_MARKS} that are looked at; split the file")]
     Marks(usize),
 }
 

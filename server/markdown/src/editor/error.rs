@@ -57,7 +57,7 @@ pub enum SectionError {
     /// A heading outside would no longer be a heading.
     #[error(
         "the heading \"{heading}\" (line {line}) would become part of the text before it; close the code blocks, comments \
-         and tags in the content"
+         and tags in that text first"
     )]
     Swallows {
         /// The heading.
@@ -74,7 +74,7 @@ pub enum SectionError {
         line: usize,
     },
     /// The old or new text has too much structure to be parsed.
-    #[error(transparent)]
+    #[error("the document can't be edited by its sections: {0}")]
     Limit(#[from] LimitError),
 }
 

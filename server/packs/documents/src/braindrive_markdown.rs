@@ -17,6 +17,7 @@ use tabellion_runtime::{
     Change, Content, Contract, Document, Failure, FailureKind, ReadCx, Staged, WriteCx, context,
 };
 
+use super::uncommitted;
 use serde_json::{Map, Value};
 use tabellion_library::{
     Library,
@@ -27,8 +28,6 @@ use tabellion_library::{
 use tabellion_markdown::{self as markdown, Edit, EditError, Flavor, Plan, Risk, TargetError, diff};
 use tabellion_pack::failures;
 
-/// `_meta` key of a response: true if the file has uncommitted bytes.
-const DIRTY: &str = "tabellion/dirty";
 /// `_meta` key of a response: numbers of Markdown files and folders that the library does not show, by reason.
 const LEFT_OUT: &str = "tabellion/leftOut";
 
@@ -73,7 +72,7 @@ impl BrainDriveMarkdown for BrainDrive {
         let file = self.library.read(&path)?.ok_or_else(|| no_such_file(&path))?;
         cx.note(context::BASE, file.blob);
         if file.dirty {
-            cx.note(DIRTY, true);
+            cx.note(context::DIRTY, true);
         }
         let metadata = FileMetadata {
             size: file.bytes.len() as u64,
@@ -172,10 +171,7 @@ impl BrainDriveMarkdown for BrainDrive {
         let old = cx.read(path.as_str())?;
         let operation = if old.is_some() { "overwrite" } else { "create" };
         if old.is_some() && self.library.read(&path)?.is_some_and(|file| file.dirty) {
-            let warning = format!(
-                "`{path}` had changes that were not committed; a commit of their own before this one has them"
-            );
-            cx.note(context::WARNINGS, vec![warning]);
+            cx.note(context::WARNINGS, vec![uncommitted(&path)]);
         }
         let summary = counted(operation, old.as_ref(), &request.content);
         Ok(stage(cx, &path, operation, summary, Content::Write(request.content.into_bytes())))

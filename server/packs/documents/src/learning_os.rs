@@ -11,6 +11,7 @@ use tabellion_contracts::learning_os::{
 use tabellion_runtime::{Change, Content, Contract, Failure, FailureKind, ReadCx, Staged, WriteCx, context};
 
 use tabellion_library::{Library, path::LibraryPath};
+use tabellion_markdown::diff;
 
 /// Size limit of a file that is read, in bytes ("100KB max file size").
 const MAX_READ_BYTES: usize = 100 * 1024;
@@ -21,11 +22,12 @@ const MAX_ENTRY_CHARACTERS: usize = 5000;
 
 /// Returns the contract, served from `library`.
 pub(super) fn service(library: Arc<Library>) -> Arc<dyn Contract> {
-    Arc::new(Service::new(Memory, library))
+    Arc::new(Service::new(Memory { library: Arc::clone(&library) }, library))
 }
 
-/// Stateless: the store has everything.
-struct Memory;
+struct Memory {
+    library: Arc<Library>,
+}
 
 impl LearningOs for Memory {
     async fn hello(&self, _: &ReadCx<'_>, request: HelloRequest) -> Result<HelloResponse, ToolError> {
@@ -37,10 +39,12 @@ impl LearningOs for Memory {
         cx: &ReadCx<'_>,
         request: ReadRepoFileRequest,
     ) -> Result<ReadRepoFileResponse, ToolError> {
-        let path = LibraryPath::of_any_file(&request.path)
-            .map_err(|error| ToolError::path_not_allowed(error.to_string()).with("rule", error.rule()))?;
-        let path = cx.true_path(path.as_str())?;
-        let Some(document) = cx.read(&path)? else {
+        let path = |path: &str| {
+            LibraryPath::of_any_file(path)
+                .map_err(|error| ToolError::path_not_allowed(error.to_string()).with("rule", error.rule()))
+        };
+        let path = path(&cx.true_path(path(&request.path)?.as_str())?)?;
+        let Some(document) = cx.read(path.as_str())? else {
             return Ok(ReadRepoFileResponse {
                 content: None,
                 exists: false,
@@ -51,6 +55,9 @@ impl LearningOs for Memory {
             return Err(too_large(format!("`{path}`"), "bytes", document.bytes.len(), MAX_READ_BYTES));
         }
         cx.note(context::BASE, document.id);
+        if self.library.read(&path)?.is_some_and(|file| file.dirty) {
+            cx.note(context::DIRTY, true);
+        }
         let content = String::from_utf8(document.bytes).map_err(|error| {
             let offset = error.utf8_error().valid_up_to();
             let message = format!("`{path}` is not text: it is not UTF-8 at byte {offset}");
@@ -81,12 +88,13 @@ impl LearningOs for Memory {
                 return Err(too_large("the entry".into(), unit, size, limit));
             }
         }
-        let mut bytes = cx.read(&path)?.map_or_else(Vec::new, |document| document.bytes);
-        let before = bytes.len();
+        let old = cx.read(&path)?.map_or_else(Vec::new, |document| document.bytes);
+        let mut bytes = old.clone();
         append(&mut bytes, &text);
-        let lines = bytes[before..].iter().filter(|byte| **byte == b'\n').count();
+        let (added, removed) =
+            diff::line_counts(&String::from_utf8_lossy(&old), &String::from_utf8_lossy(&bytes));
         let message = format!("appended to `{path}`");
-        let summary = format!("append: +{lines} -0 lines");
+        let summary = format!("append: +{added} -{removed} lines");
         let change = Change::one(path, Content::Write(bytes), "append", summary);
         Ok(cx.stage(change, |_| WriteMemoryEntryResponse { success: true, message: Some(message) }))
     }

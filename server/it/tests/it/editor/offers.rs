@@ -85,3 +85,16 @@ fn completion_offers_headings_and_ids_that_name_one_section() {
         assert_eq!(completion["completion"]["values"], json!(expected), "{value}");
     }
 }
+
+/// A prompt finds each offered name: a heading that two sections have as their text is none, nor one that looks like an id.
+#[test]
+fn completion_offers_no_heading_that_a_prompt_refuses() {
+    let mut session = EditorSession::with("# **Bold**\n\n# Bold\n\n# s-0000000000000000\n");
+    let params = json!({
+        "ref": { "type": "ref/prompt", "name": "summarize_section" },
+        "argument": { "name": "section", "value": "" },
+    });
+    let offered = session.ask("completion/complete", params)["completion"]["values"].clone();
+    let ids = session.list().into_iter().map(|(id, _)| id);
+    assert_eq!(offered, json!(std::iter::once("**Bold**".to_owned()).chain(ids).collect::<Vec<_>>()));
+}

@@ -134,3 +134,36 @@ fn reads_name_the_base_of_an_edit() {
         }
     }
 }
+
+/// A document that is not there, or not committed, is no silent surprise.
+#[test]
+fn answers_say_that_a_document_is_missing_or_not_committed() {
+    let mut session = EditorSession::with(TREE);
+    let meta = |session: &mut EditorSession, tool: &str, arguments: Value| {
+        let arguments = session.arguments(&arguments);
+        session.server.call_with(tool, arguments, json!({})).expect("an answer").meta
+    };
+    session.edit("update_section", json!({ "section_id": "@B", "content": "one" }));
+    session.library.put(PATH, session.text().replace("one", "two"));
+    for tool in ["get_document", "list_sections"] {
+        assert_eq!(meta(&mut session, tool, json!({}))["tabellion/dirty"], true, "{tool}");
+    }
+    let updated = meta(&mut session, "update_section", json!({ "section_id": "@B", "content": "three" }));
+    assert!(updated["tabellion/warnings"][0].as_str().expect("a warning").contains("not committed"));
+    let d = session.id("D");
+    std::fs::remove_file(session.library.path(PATH)).expect("deleted by hand");
+    for (tool, arguments) in [
+        ("get_section", json!({ "section_id": d })),
+        ("delete_section", json!({ "heading": "D" })),
+        ("undo", json!({})),
+    ] {
+        let refusal = session.refuse(tool, arguments);
+        assert!(refusal.message.contains("there is no file"), "{tool}: {refusal:?}");
+    }
+    let outline = session.server.target.request("prompts/get", json!({ "name": "generate_outline" }));
+    assert!(outline.expect("an answer")["error"]["message"].to_string().contains("there is no file"));
+    let absent = meta(&mut session, "get_document", json!({}));
+    assert!(absent["tabellion/warnings"][0].as_str().expect("a warning").contains("there is no file"));
+    let inserted = meta(&mut session, "insert_section", insert("New", "text", 0));
+    assert!(!inserted.contains_key("tabellion/warnings"), "{inserted:?}");
+}

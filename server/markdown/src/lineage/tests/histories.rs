@@ -169,8 +169,8 @@ impl Model {
         // The change survives being written to the log and read back.
         prop_assert_eq!(SectionChange::read(change.operation(), &change.details()), Some(change.clone()));
         self.commit(Some(new), Some(change));
-        if self.text != before.0 {
-            let after = (self.text.clone(), self.labels.clone());
+        let after = (self.text.clone(), self.labels.clone());
+        if after != before {
             let texts = [before.0.clone(), after.0.clone()];
             self.undo.push(Transition { before, after, texts });
             self.redo.clear();

@@ -2,7 +2,9 @@
 
 use serde_json::json;
 use tabellion_contracts::safe_markdown_editor::ToolError;
+use tabellion_runtime::{Failure, FailureKind};
 
+use tabellion_library::path::LibraryPath;
 use tabellion_markdown::{
     editor::SectionError,
     lineage::{SectionId, UndoError},
@@ -31,6 +33,14 @@ pub(super) fn shown(heading: &str) -> String {
         return heading.into();
     }
     heading.chars().take(MAX_HEADING_CHARACTERS).chain(['…']).collect()
+}
+
+pub(super) fn no_document(path: &LibraryPath) -> ToolError {
+    let message = format!(
+        "there is no file `{path}`; insert a section to begin it, or bring it back if it was deleted or renamed (`git log --follow \
+         -- {path}`)"
+    );
+    Failure::new(FailureKind::NotFound, message).into()
 }
 
 pub(super) fn no_such_id(id: &str) -> ToolError {

@@ -29,6 +29,7 @@ use self::{
     state::{Answer, Change, Editor},
     view::DocumentView,
 };
+use super::uncommitted;
 use tabellion_library::{Library, path::LibraryPath};
 use tabellion_markdown::{
     editor::{self, ParsedDocument, SectionPlan},
@@ -65,9 +66,20 @@ impl Editor {
         cx.stage(change, |_| response()).with_details(step.details())
     }
 
+    fn absence(&self) -> String {
+        format!("there is no file `{}` yet", self.path)
+    }
+
+    /// Returns the document's text; empty, with a warning, if there is no document.
+    fn text_or_warning(&self, cx: &ReadCx<'_>) -> Answer<String> {
+        let text = view::text(self, cx)?;
+        warn(cx, [text.is_none().then(|| self.absence())]);
+        Ok(text.unwrap_or_default())
+    }
+
     /// Returns the text of the section that a prompt names, with its subsections.
     fn content_of(&self, cx: &ReadCx<'_>, section: &str) -> Answer<String> {
-        let view = DocumentView::read(self, cx)?;
+        let view = DocumentView::existing(self, cx)?;
         let list = view.list(cx)?;
         let position = list.named(section)?;
         let section = &list.document.sections()[position];
@@ -81,20 +93,26 @@ impl Editor {
     }
 }
 
+/// Notes warnings, if there are any.
+fn warn(cx: &ReadCx<'_>, warnings: impl IntoIterator<Item = Option<String>>) {
+    let warnings: Vec<_> = warnings.into_iter().flatten().collect();
+    if !warnings.is_empty() {
+        cx.note(context::WARNINGS, warnings);
+    }
+}
+
 /// Warns that a plan puts sections below a different heading.
 fn warn_of_adopted(cx: &WriteCx<'_>, document: &ParsedDocument<'_>, plan: &SectionPlan, moved: Range<usize>) {
     let adopted = plan.adopted(document, &moved);
-    if let Some(first) = adopted.first() {
-        let first = errors::shown(&editor::title(&plan.text, first));
-        let more = match adopted.len() - 1 {
-            0 => String::new(),
-            more => format!(" (and {more} more)"),
-        };
-        cx.note(
-            context::WARNINGS,
-            vec![format!("the section \"{first}\"{more} is below a different heading now")],
-        );
-    }
+    let more = match adopted.len().saturating_sub(1) {
+        0 => String::new(),
+        more => format!(" (and {more} more)"),
+    };
+    let adopted = adopted.first().map(|first| errors::shown(&editor::title(&plan.text, first)));
+    warn(
+        cx,
+        [adopted.map(|first| format!("the section \"{first}\"{more} is below a different heading now"))],
+    );
 }
 
 fn acknowledged(message: &'static str) -> impl FnOnce() -> Acknowledged + Send + 'static {
@@ -131,14 +149,16 @@ impl SafeMarkdownEditor for Editor {
     }
 
     async fn delete_section(&self, cx: &WriteCx<'_>, request: DeleteSectionRequest) -> Change<Acknowledged> {
-        let view = DocumentView::read(self, cx)?;
+        let view = DocumentView::existing(self, cx)?;
         let list = view.list(cx)?;
         let position = list.chosen(request.section_id.as_deref(), request.heading.as_deref())?;
         let plan = editor::delete(&list.document, position).map_err(errors::section)?;
-        if plan.sections > 1 {
-            let below = plan.sections - 1;
-            cx.note(context::WARNINGS, vec![format!("the sections below it were deleted too: {below}")]);
-        }
+        let below = plan.sections - 1;
+        let warnings = [
+            (below > 0).then(|| format!("the sections below it were deleted too: {below}")),
+            view.is_dirty.then(|| uncommitted(&self.path)),
+        ];
+        warn(cx, warnings);
         let step = SectionChange::Delete {
             section_id: list.ids[position],
             heading: errors::shown(&list.title(position)),
@@ -149,10 +169,11 @@ impl SafeMarkdownEditor for Editor {
     }
 
     async fn update_section(&self, cx: &WriteCx<'_>, request: UpdateSectionRequest) -> Change<Acknowledged> {
-        let view = DocumentView::read(self, cx)?;
+        let view = DocumentView::existing(self, cx)?;
         let list = view.list(cx)?;
         let position = list.with_id(&request.section_id)?;
         let plan = editor::update(&list.document, position, &request.content).map_err(errors::section)?;
+        warn(cx, [view.is_dirty.then(|| uncommitted(&self.path))]);
         let step = SectionChange::Update {
             section_id: list.ids[position],
             heading: errors::shown(&list.title(position)),
@@ -163,7 +184,7 @@ impl SafeMarkdownEditor for Editor {
     }
 
     async fn move_section(&self, cx: &WriteCx<'_>, request: MoveSectionRequest) -> Change<Acknowledged> {
-        let view = DocumentView::read(self, cx)?;
+        let view = DocumentView::existing(self, cx)?;
         let list = view.list(cx)?;
         let from = list.with_id(&request.section_id)?;
         let plan = editor::relocate(&list.document, from, position(request.new_position))
@@ -180,7 +201,7 @@ impl SafeMarkdownEditor for Editor {
     }
 
     async fn get_section(&self, cx: &ReadCx<'_>, request: GetSectionRequest) -> Answer<GetSectionResponse> {
-        let view = DocumentView::read(self, cx)?;
+        let view = DocumentView::existing(self, cx)?;
         let list = view.list(cx)?;
         let position = list.with_id(&request.section_id)?;
         Ok(GetSectionResponse {
@@ -192,6 +213,7 @@ impl SafeMarkdownEditor for Editor {
 
     async fn list_sections(&self, cx: &ReadCx<'_>, _: ListSectionsRequest) -> Answer<ListSectionsResponse> {
         let view = DocumentView::read(self, cx)?;
+        warn(cx, [(!view.exists).then(|| self.absence())]);
         let list = view.list(cx)?;
         let entries = list.ids.iter().enumerate().map(|(position, id)| SectionEntry {
             section_id: id.to_string(),
@@ -212,12 +234,12 @@ impl SafeMarkdownEditor for Editor {
     }
 
     async fn get_document(&self, cx: &ReadCx<'_>, _: GetDocumentRequest) -> Answer<GetDocumentResponse> {
-        let document = view::text(self, cx)?;
+        let document = self.text_or_warning(cx)?;
         Ok(GetDocumentResponse { document })
     }
 
     async fn document_resource(&self, cx: &ReadCx<'_>) -> Answer<DocumentResource> {
-        let document = view::text(self, cx)?;
+        let document = self.text_or_warning(cx)?;
         Ok(FullDocument { document })
     }
 
@@ -240,7 +262,7 @@ impl SafeMarkdownEditor for Editor {
     }
 
     async fn metadata_resource(&self, cx: &ReadCx<'_>) -> Answer<MetadataResource> {
-        Ok(DocumentView::read(self, cx)?.metadata(&self.library)?)
+        Ok(DocumentView::existing(self, cx)?.metadata(&self.library)?)
     }
 
     async fn metadata_version(&self, _: &ReadCx<'_>) -> Answer<String> {
@@ -279,7 +301,7 @@ impl SafeMarkdownEditor for Editor {
         cx: &ReadCx<'_>,
         _: GenerateOutlineArguments,
     ) -> Answer<GenerateOutlineValues> {
-        let document = view::text(self, cx)?;
+        let document = view::text(self, cx)?.ok_or_else(|| errors::no_document(&self.path))?;
         Ok(GenerateOutlineValues { document })
     }
 }

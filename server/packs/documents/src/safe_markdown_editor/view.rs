@@ -1,6 +1,6 @@
 //! A call's view of the document: its text, sections and history.
 
-use std::{collections::HashMap, sync::Arc};
+use std::sync::Arc;
 
 use tabellion_contracts::safe_markdown_editor::{MetadataResource, ToolError};
 use tabellion_runtime::{Content, ContentId, Document, Failure, FailureKind, ReadCx, context};
@@ -19,17 +19,20 @@ use tabellion_markdown::{
 };
 use tabellion_pack::failures;
 
-/// Returns the document's text; empty if there is no document. Notes the base of the answer.
-pub(super) fn text(editor: &Editor, cx: &ReadCx<'_>) -> Result<String, Failure> {
-    let (bytes, _) = noted(editor, cx, cx.read(editor.path.as_str())?);
-    failures::utf8(&editor.path, bytes)
+/// Returns the document's text; `None` if there is no document. Notes the base of the answer.
+pub(super) fn text(editor: &Editor, cx: &ReadCx<'_>) -> Result<Option<String>, Failure> {
+    let document = cx.read(editor.path.as_str())?;
+    let exists = document.is_some();
+    let (bytes, _) = noted(cx, document);
+    if exists && editor.library.read(&editor.path)?.is_some_and(|file| file.dirty) {
+        cx.note(context::DIRTY, true);
+    }
+    let text = failures::utf8(&editor.path, bytes)?;
+    Ok(exists.then_some(text))
 }
 
 /// Notes the content that the answer is computed on, and returns it with its id.
-fn noted(editor: &Editor, cx: &ReadCx<'_>, document: Option<Document>) -> (Vec<u8>, Option<ContentId>) {
-    if document.is_none() {
-        cx.note(context::WARNINGS, vec![format!("there is no file `{}` yet", editor.path)]);
-    }
+fn noted(cx: &ReadCx<'_>, document: Option<Document>) -> (Vec<u8>, Option<ContentId>) {
     let (bytes, id) = document.map_or_else(Default::default, |document| (document.bytes, Some(document.id)));
     cx.note(context::BASE, id.clone());
     (bytes, id)
@@ -40,7 +43,9 @@ pub(super) struct DocumentView<'e> {
     editor: &'e Editor,
     text: String,
     /// True if the document exists.
-    exists: bool,
+    pub(super) exists: bool,
+    /// True if it has bytes that are in no commit.
+    pub(super) is_dirty: bool,
     /// True if line endings differ between the file and the history.
     converted: bool,
     /// Content id of the document as the history would store it.
@@ -58,15 +63,26 @@ impl<'e> DocumentView<'e> {
             |content| cx.past_content(path.as_str(), content),
         )?;
         let exists = past.document.is_some();
-        let (bytes, id) = noted(editor, cx, past.document);
+        let (bytes, id) = noted(cx, past.document);
+        let is_dirty = exists && timeline.lineage.content() != past.now.as_deref();
+        if is_dirty {
+            cx.note(context::DIRTY, true);
+        }
         Ok(Self {
             editor,
             text: failures::utf8(path, bytes)?,
             exists,
+            is_dirty,
             converted: id != past.now,
             now: past.now,
             timeline,
         })
+    }
+
+    /// As [`read`](Self::read); fails if there is no document.
+    pub(super) fn existing(editor: &'e Editor, cx: &ReadCx<'_>) -> Result<Self, ToolError> {
+        let view = Self::read(editor, cx)?;
+        if view.exists { Ok(view) } else { Err(errors::no_document(&editor.path)) }
     }
 
     fn path(&self) -> &'e LibraryPath {
@@ -126,8 +142,11 @@ impl<'e> DocumentView<'e> {
                 continue;
             }
             let [from, target] = [&self.past(cx, from)?, &target].map(|bytes| self.with_endings(bytes));
-            let merged = merge(&from, self.text.as_bytes(), &target).ok().filter(|_| self.exists);
-            let merged = merged.ok_or_else(|| errors::undo(done.conflict(direction)))?;
+            if !self.exists {
+                return Err(errors::no_document(self.path()));
+            }
+            let merged = merge(&from, self.text.as_bytes(), &target)
+                .map_err(|_| errors::undo(done.conflict(direction)))?;
             if merged != self.text.as_bytes() {
                 return Ok((Content::Write(merged), done.step(direction)));
             }
@@ -155,10 +174,6 @@ impl<'e> DocumentView<'e> {
 
     /// Returns author and times: from the front matter, otherwise from the history.
     pub(super) fn metadata(&self, library: &Library) -> Result<MetadataResource, Failure> {
-        if !self.exists {
-            let message = format!("there is no file `{}` yet; insert a section first", self.path());
-            return Err(Failure::new(FailureKind::NotFound, message));
-        }
         let document = self.parse()?;
         let front_matter = front_matter::read(&self.text[document.outline.front_matter()]);
         let first_heading = || document.sections().first().map(|section| section.text.trim().to_owned());
@@ -247,13 +262,8 @@ impl Sections<'_> {
     pub(super) fn like(&self, value: &str) -> Vec<String> {
         let wanted = value.to_lowercase();
         let titles: Vec<String> = (0..self.ids.len()).map(|position| self.title(position)).collect();
-        let mut namesakes: HashMap<&str, usize> = HashMap::new();
-        for title in &titles {
-            *namesakes.entry(title).or_default() += 1;
-        }
-        let only = titles
-            .iter()
-            .filter(|title| namesakes[title.as_str()] == 1 && title.to_lowercase().starts_with(&wanted));
+        let is_only = |title: &str| title.parse::<SectionId>().is_err() && self.with_heading(title).is_ok();
+        let only = titles.iter().filter(|title| title.to_lowercase().starts_with(&wanted) && is_only(title));
         let named_alike = |position: usize| titles[position].to_lowercase().starts_with(&wanted);
         let ids = self.ids.iter().enumerate().filter_map(|(position, id)| {
             let id = id.to_string();
