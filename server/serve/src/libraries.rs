@@ -3,7 +3,7 @@
 use std::{
     collections::BTreeSet,
     ffi::{OsStr, OsString},
-    path::PathBuf,
+    path::{self, PathBuf},
 };
 
 use tabellion_platform::home;
@@ -24,11 +24,16 @@ impl Named {
     /// Parses `DIR` or `NAME=DIR`. A folder whose own name has that form is written `./NAME=DIR`.
     ///
     /// # Errors
-    /// If the folder begins with `~`, and that can't be replaced by the home folder.
+    /// If a library can't have the name, or the folder begins with `~`, and that can't be replaced by the home folder.
     pub fn parse(text: OsString) -> Result<Self, String> {
         let parts = text.to_str().and_then(|text| text.split_once('='));
-        let (name, folder) = match parts.filter(|(name, _)| is_name(name)) {
-            Some((name, folder)) => (Some(name.into()), folder.into()),
+        let (name, folder) = match parts.filter(|(name, _)| !name.contains(path::is_separator)) {
+            Some((name, folder)) => {
+                check_name(name).map_err(|error| {
+                    format!("{error}; if `{name}={folder}` is a folder, write `./{name}={folder}`")
+                })?;
+                (Some(name.into()), folder.into())
+            }
             None => (None, text.into()),
         };
         Ok(Self { name, folder: home::expanded(folder)? })
@@ -48,10 +53,18 @@ pub fn path(name: Option<&str>) -> String {
     }
 }
 
-/// Returns true if a library can have this name: lower-case letters, digits, `-` and `_`, which need no escape in a URL.
-pub fn is_name(text: &str) -> bool {
+/// Refuses a name that a library can't have. The characters of a name need no escape in a URL.
+///
+/// # Errors
+/// If the name is not valid.
+pub fn check_name(name: &str) -> Result<(), String> {
     let all = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-_".contains(&byte);
-    (1..=64).contains(&text.len()) && text.bytes().all(all)
+    if (1..=64).contains(&name.len()) && name.bytes().all(all) {
+        return Ok(());
+    }
+    Err(format!(
+        "`{name}` can't be the name of a library, which has 1 to 64 characters: lower-case letters, digits, `-` and `_`"
+    ))
 }
 
 /// Refuses libraries with equal paths, and names that have no effect. Rows, if there are any, are served next to the unnamed library.
@@ -106,13 +119,21 @@ mod tests {
             ("a=notes", Some("a"), "notes", "/mcp/a"),
             ("a-1_b=/x=y", Some("a-1_b"), "/x=y", "/mcp/a-1_b"),
             ("./a=notes", None, "./a=notes", "/mcp"),
-            ("A=notes", None, "A=notes", "/mcp"),
-            ("=notes", None, "=notes", "/mcp"),
+            ("./A=notes", None, "./A=notes", "/mcp"),
             ("a/b=notes", None, "a/b=notes", "/mcp"),
         ] {
             let found = named(text);
             assert_eq!((found.name.as_deref(), found.folder.to_str()), (name, Some(folder)));
             assert_eq!(found.path(), path);
+        }
+    }
+
+    #[test]
+    fn other_names_are_refused() {
+        for name in ["", "A", "a b", "a.b", "\u{fc}", &"a".repeat(65)] {
+            let text = format!("{name}=notes");
+            let error = Named::parse(text.clone().into()).unwrap_err();
+            assert!(error.ends_with(&format!("write `./{text}`")), "{error}");
         }
     }
 

@@ -137,8 +137,5 @@ fn check(scope: &Scope) -> Result<(), String> {
         let all = PACKS.names().join(", ");
         return Err(format!("there is no contract `{contract}`; the contracts are {all}"));
     }
-    match library.filter(|name| !libraries::is_name(name)) {
-        Some(library) => Err(format!("`{library}` is not a valid name of a library")),
-        None => Ok(()),
-    }
+    library.map_or(Ok(()), libraries::check_name)
 }

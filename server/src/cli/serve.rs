@@ -48,7 +48,7 @@ pub(super) struct Arguments {
     folder: Option<Named>,
 
     /// Folder of the library; it and its git repository are created if missing. With --http there may be several: a library
-    /// with a name is served at `/mcp/NAME`
+    /// with a name (lower-case letters, digits, `-` and `_`) is served at `/mcp/NAME`. A folder with `=` in its name is written `./a=b`
     #[arg(
         long = "library",
         value_name = "[NAME=]DIR",
