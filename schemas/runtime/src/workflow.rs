@@ -12,7 +12,7 @@ use crate::{
     caller::KnownCaller,
     failure::{Failure, FailureKind},
     identity::{Identity, PersonNames},
-    spec::{AUTHOR, Outcome, TransitionSpec, Unless, WorkflowSpec},
+    spec::{AUTHOR, Outcome, StateSpec, TransitionSpec, Unless, WorkflowSpec},
     text::is_blank,
 };
 
@@ -92,13 +92,16 @@ pub enum Refusal {
         state: &'static str,
     },
     /// No transition leads from the state on the event.
-    #[error("`{on}` is not possible in `{state}`; possible are {}", possible.join(", "))]
+    #[error(
+        "`{on}` is not possible in `{state}`; {}",
+        if possible.is_empty() { "it is for others to go on".into() } else { format!("possible are {}", possible.join(", ")) }
+    )]
     NotReady {
         /// The event.
         on: String,
         /// The state.
         state: &'static str,
-        /// The possible events.
+        /// The events that this actor may cause.
         possible: Vec<&'static str>,
     },
     /// The event is the call of a tool; this is a decision, or the call of a different tool.
@@ -272,7 +275,11 @@ pub fn transition(
         Refusal::NotReady {
             on: event.on.into(),
             state: state.name,
-            possible: spec.from(state.name).map(|transition| transition.on).collect(),
+            possible: spec
+                .from(state.name)
+                .filter(|transition| permit(transition, state, instance, actor).is_ok())
+                .map(|transition| transition.on)
+                .collect(),
         }
     })?;
     let on = transition.on;
@@ -281,14 +288,7 @@ pub fn transition(
         None if event.tool.is_some() => return Err(Refusal::ByDecision { on }),
         _ => {}
     }
-    let needs = transition.roles_from(state.kind);
-    let has = |role: &&str| (*role == AUTHOR && instance.is_by(actor)) || actor.roles.contains(role);
-    if !needs.is_empty() && !needs.iter().any(has) {
-        return Err(Refusal::Role { on, needs });
-    }
-    if transition.bars_author(state.kind) && instance.bars(actor) {
-        return Err(Refusal::Author { on });
-    }
+    permit(transition, state, instance, actor)?;
     let is_given = |member: &&str| match event.given.get(*member) {
         None | Some(Value::Null) => false,
         Some(Value::String(text)) => !is_blank(text),
@@ -304,6 +304,24 @@ pub fn transition(
         Some(Unless::Moved) => Err(Refusal::Moved { on }),
         None => Ok(transition),
     }
+}
+
+/// Refuses a transition from `state` to an actor without its roles, and to the author if it is not for the author.
+fn permit(
+    transition: &TransitionSpec,
+    state: &StateSpec,
+    instance: &Instance,
+    actor: &KnownCaller,
+) -> Result<(), Refusal> {
+    let (on, needs) = (transition.on, transition.roles_from(state.kind));
+    let has = |role: &&str| (*role == AUTHOR && instance.is_by(actor)) || actor.roles.contains(role);
+    if !needs.is_empty() && !needs.iter().any(has) {
+        return Err(Refusal::Role { on, needs });
+    }
+    if transition.bars_author(state.kind) && instance.bars(actor) {
+        return Err(Refusal::Author { on });
+    }
+    Ok(())
 }
 
 /// Returns the decisions that `caller` may make on an instance now.

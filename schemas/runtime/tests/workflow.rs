@@ -251,7 +251,7 @@ fn a_refusal_is_a_failure_that_says_what_to_do() {
             None,
             true,
             FailureKind::Conflict,
-            "possible are revise, withdraw",
+            "; possible are revise",
             Value::Null,
         ),
         (

@@ -87,12 +87,15 @@ pub fn show(folder: &Path, id: &str, packs: Packs, output: Output) -> Result<(),
         let (path, before, after) = (&document.path, document.before.as_deref(), &document.after);
         page.diff(&diff::unified_sides(path, before, Some(after)));
         parts(&mut page, document);
-        let (id, revision) = (short_id(&review.id), short(&review.revision));
-        page.put(FAINT, &format!("`tabellion review approve {id} --revision {revision}` approves this"));
-        if document.parts.len() > 1 {
-            page.put(FAINT, "; with `--part NUMBER`, only such parts");
+        let can = |decision: &str| review.decisions.iter().any(|name| name == decision);
+        if can("approve") {
+            let (id, revision) = (short_id(&review.id), short(&review.revision));
+            page.put(FAINT, &format!("`tabellion review approve {id} --revision {revision}` approves this"));
+            if document.parts.len() > 1 && can("approve_part") {
+                page.put(FAINT, "; with `--part NUMBER`, only such parts");
+            }
+            page.line("");
         }
-        page.line("");
     }
     if review.stale {
         page.put(WARNING, "stale").line(": the note has changed since; have it revised, or reject it");
@@ -108,14 +111,18 @@ pub fn decide(folder: &Path, mut decide: Decide, packs: Packs, output: Output) -
     let id = &decide.id.clone();
     let reviewed = reviewed(packs)?;
     let (library, call) = (open(&nearest_used(folder, packs))?, call(reviewed)?);
-    let name = shown(&call, &look(reviewed, &library, &call, id)?.id);
+    let review = look(reviewed, &library, &call, id)?;
+    let name = shown(&call, &review.id);
     let last = library.kept_aside(&name);
     let calls = calls::open(&library, [&reviewed.contract])?;
     let desk = (reviewed.desk)(Arc::clone(&library), calls.map(|calls| calls as Arc<dyn CallStore>));
     decide.shown.revision = decide.shown.revision.or(last);
     let runtime = serve::runtime()?;
     let decided = runtime.block_on(desk.decide(&call, &decide));
-    let commit = decided.map_err(|error| refusal(&error))?;
+    let commit = decided.map_err(|error| match error.reason() {
+        Some("not_ready" | "role") => impossible(&decide.on, &review).unwrap_or_else(|| refusal(&error)),
+        _ => refusal(&error),
+    })?;
     library.forget_aside(&name);
     let review = runtime.block_on(desk.show(&call, id));
     let review = review.map_err(|error| refusal(&error))?;
@@ -150,6 +157,28 @@ fn look(
 
 fn refusal(error: &impl std::fmt::Display) -> TerminalError {
     TerminalError::new(page::visible(&error.to_string()))
+}
+
+/// Names of decisions in the workflow, and on the command line.
+const COMMANDS: [(&str, &str); 5] = [
+    ("approve", "review approve"),
+    ("approve_part", "review approve --part"),
+    ("reject", "review reject"),
+    ("needs_revision", "review revise"),
+    ("withdraw", "review withdraw"),
+];
+
+/// Returns the refusal of a decision that the person can't make now, with those that are possible; `None` if none is, or if this one
+/// was possible.
+fn impossible(on: &str, review: &Waiting) -> Option<TerminalError> {
+    if review.decisions.is_empty() || review.decisions.iter().any(|name| name == on) {
+        return None;
+    }
+    let command = |on: &str| COMMANDS.iter().find(|(name, _)| *name == on).map(|(_, command)| *command);
+    let possible: Vec<_> =
+        review.decisions.iter().filter_map(|on| Some(format!("`{}`", command(on)?))).collect();
+    let message = format!("you can't `{}` a proposal in the state `{}`", command(on)?, review.state);
+    Some(TerminalError::new(message).hint(format!("possible for you now: {}", possible.join(", "))))
 }
 
 /// Returns the context of a call by the person at the terminal.

@@ -157,6 +157,26 @@ fn an_approval_at_the_terminal_is_of_what_was_shown_last() {
     assert!(exited(target).success());
 }
 
+#[test]
+fn decisions_that_are_not_possible_are_not_proposed() {
+    let library = Library::empty();
+    let mut target = served(&library);
+    let note = json!({ "content": "# Locks\n\nHarmless.", "ai_justification": "asked to sum up" });
+    let created = call(&mut target, tool::CREATE_NOTE, note);
+    let id = created["review_workflow_id"].as_str().expect("an id");
+    assert!(review(&library, &["show", id]).1.contains("review approve"));
+    assert!(review(&library, &["revise", id, "-m", "shorter"]).0);
+    let (is_fine, shown) = review(&library, &["show", id]);
+    assert!(is_fine && shown.contains("+Harmless.") && !shown.contains("review approve"), "{shown}");
+    for command in ["approve", "revise", "withdraw"] {
+        let (is_fine, said) = review(&library, &[command, id, "-m", "again"]);
+        assert!(!is_fine && said.contains(&format!("`review {command}`")), "{said}");
+        assert!(said.contains("possible for you now: `review reject`"), "{said}");
+    }
+    assert!(review(&library, &["reject", id, "-m", "no"]).0);
+    assert!(exited(target).success());
+}
+
 /// As with git, a command in a folder of the library is about the library.
 #[test]
 fn proposals_are_found_from_a_folder_of_the_library() {

@@ -21,6 +21,7 @@ use tabellion_runtime::{
     calls::{CallStore, NewExecution, RecordedCall},
     dispatch,
     spec::ContractSpec,
+    workflow,
 };
 use uuid::Uuid;
 
@@ -221,6 +222,10 @@ impl Desk {
             remarks: review.remarks.clone(),
             over: review::note_id(&self.shelf, cx, review.note_id)?,
             history: review.instance.history.clone(),
+            decisions: workflow::decisions(&WORKFLOW_AGENT_NOTE_REVIEW, &review.instance, caller(cx)?)
+                .into_iter()
+                .map(String::from)
+                .collect(),
             document,
         })
     }

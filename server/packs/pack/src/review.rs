@@ -98,6 +98,8 @@ pub struct Waiting {
     pub over: Option<String>,
     /// Events, oldest first.
     pub history: Vec<Passage>,
+    /// Names of the events by which the caller can decide on it now.
+    pub decisions: Vec<String>,
     /// The note as it is and as it would be, unless it is closed or stale.
     pub document: Option<Document>,
 }
