@@ -47,7 +47,8 @@ pub(super) fn put_state(page: &mut Page, state: &RemoteState) {
     };
     page.line(&format!("{}{ahead}", state.status.name()));
     if let Some((why, since)) = &state.trouble {
-        page.line(&format!("         since {}: {why}", since.format("%Y-%m-%d %H:%M UTC")));
+        let since = since.as_ref().map(|since| format!("since {}: ", since.format("%Y-%m-%d %H:%M UTC")));
+        page.line(&format!("         {}{why}", since.unwrap_or_default()));
     }
 }
 
@@ -140,8 +141,8 @@ pub fn set(folder: &Path, chosen: &Chosen<'_>, output: Output) -> Result<(), Ter
             return Err(error.into());
         }
     };
+    let state = shared.remote_state();
     if output.json {
-        let state = shared.remote_state();
         return Ok(page::json(&state.map_or(Value::Null, |state| as_json(&settings, &state)))?);
     }
     let mut page = Page::new(output);
@@ -153,7 +154,12 @@ pub fn set(folder: &Path, chosen: &Chosen<'_>, output: Output) -> Result<(), Ter
             None => "has no such branch yet",
         }
     ));
-    page.line("`tabellion sync` takes its commits and pushes yours; from the next start on, a server does that by itself");
+    match state.and_then(|state| state.trouble) {
+        None => page.line(
+            "`tabellion sync` takes its commits and pushes yours; from the next start on, a server does that by itself",
+        ),
+        Some((why, _)) => page.put(WARNING, "blocked").line(&format!(": {why}")),
+    };
     Ok(page.show()?)
 }
 

@@ -62,7 +62,8 @@ impl Library {
         let mut standing = shared.standing.lock();
         let is_fresh =
             standing.fetched.is_some_and(|fetched| fetched.elapsed() <= shared.settings.pull_after);
-        if is_fresh || !standing.follower.is_running || shared.trouble().is_some() {
+        let is_stuck = || shared.trouble().is_some() || self.check_place(shared).is_err();
+        if is_fresh || !standing.follower.is_running || is_stuck() {
             return;
         }
         standing.follower.wanted = true;

@@ -108,8 +108,10 @@ impl Library {
     pub fn remote_state(&self) -> Option<RemoteState> {
         let shared = self.shared.as_ref()?;
         let ahead = blocking(|| self.ahead(shared)).unwrap_or(0);
-        let trouble = shared.trouble();
-        Some(match trouble {
+        let not_here = blocking(|| self.check_place(shared)).err();
+        let not_here = not_here.map(|failure| (RemoteStatus::Blocked, failure.message, None));
+        let recorded = || shared.trouble().map(|(status, why, since)| (status, why, Some(since)));
+        Some(match not_here.or_else(recorded) {
             Some((status, why, since)) => RemoteState { status, ahead, trouble: Some((why, since)) },
             None => RemoteState {
                 status: if ahead == 0 { RemoteStatus::Published } else { RemoteStatus::Pending },
@@ -117,6 +119,22 @@ impl Library {
                 trouble: None,
             },
         })
+    }
+
+    /// Refuses to synchronize while the shared branch is not checked out, or git is in the middle of a merge or the like.
+    fn check_place(&self, shared: &Shared) -> Result<(), Failure> {
+        let repository = &self.working_tree.repository;
+        let git = repository.git();
+        repository.check_idle(&git)?;
+        shared.check_branch(&repository.head(&git)?.branch)
+    }
+
+    /// Records the trouble of a synchronization, except for that of [`Self::check_place`], which ends without one.
+    fn record_trouble(&self, shared: &Shared, error: &SyncError) {
+        match self.check_place(shared) {
+            Ok(()) => shared.has_trouble(error),
+            Err(_) => tracing::warn!(%error, "the library is not in step with its remote"),
+        }
     }
 
     /// Returns the number of commits that the remote lacks, as far as is known.
@@ -210,7 +228,7 @@ impl Library {
         let synced = self.sync_with(shared, accept);
         match &synced {
             Ok(_) => shared.is_well(),
-            Err(error) => shared.has_trouble(error),
+            Err(error) => self.record_trouble(shared, error),
         }
         synced
     }
@@ -301,13 +319,8 @@ impl Library {
         Fetched { tip, known }: Fetched,
         accept: bool,
     ) -> Result<Option<ObjectId>, Failure> {
-        let (branch, here) = (&shared.settings.branch, pending.branch());
-        if branch != here {
-            return Err(refused(format!(
-                "`{here}` is checked out, and the library is shared through `{branch}`; switch to it (`git switch`), or share this one \
-                 (`tabellion remote set`)"
-            )));
-        }
+        shared.check_branch(pending.branch())?;
+        let branch = &shared.settings.branch;
         let git = self.working_tree.repository.git();
         let lacks = |tip: ObjectId, known: ObjectId| -> Result<bool, Failure> {
             let is_here = git.try_find_object(known).reading("a commit")?.is_some();
@@ -368,7 +381,7 @@ impl Library {
                 Ok(())
             }
             Err(error) => {
-                shared.has_trouble(&error);
+                self.record_trouble(shared, &error);
                 Err(match error {
                     SyncError::Unreachable(trouble) => unreachable(&trouble),
                     SyncError::Blocked(failure) => failure,

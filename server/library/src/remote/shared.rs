@@ -69,8 +69,8 @@ pub struct RemoteState {
     pub status: RemoteStatus,
     /// Number of commits that the remote lacks, at most 1,000.
     pub ahead: usize,
-    /// The problem, and the time of its start.
-    pub trouble: Option<(String, DateTime<Utc>)>,
+    /// The problem, and the time of its start, if a program recorded it.
+    pub trouble: Option<(String, Option<DateTime<Utc>>)>,
 }
 
 impl RemoteState {
@@ -79,7 +79,9 @@ impl RemoteState {
         let mut value = json!({ "state": self.status.name(), "ahead": self.ahead });
         if let Some((why, since)) = &self.trouble {
             value["why"] = json!(why);
-            value["since"] = json!(since.to_rfc3339_opts(SecondsFormat::Secs, true));
+            if let Some(since) = since {
+                value["since"] = json!(since.to_rfc3339_opts(SecondsFormat::Secs, true));
+            }
         }
         value
     }
@@ -183,6 +185,19 @@ impl Shared {
             let _ = self.remote.set(opened);
         }
         Ok(self.remote.get().expect("it was set"))
+    }
+
+    /// Refuses a branch that is checked out, and not the one that is shared.
+    pub(super) fn check_branch(&self, here: &str) -> Result<(), Failure> {
+        if here == self.settings.branch {
+            return Ok(());
+        }
+        let [here, shared] =
+            [here, &*self.settings.branch].map(|name| name.trim_start_matches("refs/heads/"));
+        Err(refused(format!(
+            "`{here}` is checked out, and the library is shared through `{shared}`; switch to it (`git switch {shared}`, with `-c` if it \
+             does not exist here), or share this one (`tabellion remote set URL --branch {here}`)"
+        )))
     }
 
     /// Returns true if changes are acknowledged by the remote.

@@ -221,6 +221,21 @@ fn what_cant_be_taken_is_left_as_it_is() {
 }
 
 #[test]
+fn the_state_is_blocked_as_long_as_the_shared_branch_is_not_checked_out() {
+    let ([a, _], shared) = Bench::shared();
+    let library = open(&a, shared.path(), Acknowledge::Local);
+    library.sync(false).unwrap();
+    for away in ["-qb side", "-q --detach"] {
+        let arguments: Vec<_> = ["checkout"].into_iter().chain(away.split(' ')).collect();
+        a.git(&arguments);
+        assert_eq!(library.remote_state().unwrap().status, RemoteStatus::Blocked, "{away}, before a sync");
+        library.sync(false).unwrap_err();
+        a.git(&["checkout", "-q", "main"]);
+        assert_eq!(library.remote_state().unwrap().status, RemoteStatus::Published, "{away}");
+    }
+}
+
+#[test]
 fn pointers_of_git_lfs_and_submodules_are_taken_as_they_are() {
     const POINTER: &str = "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n";
     let ([a, b], shared) = Bench::shared();

@@ -84,7 +84,8 @@ pub(super) fn remote(_: &Subject, library: &Library) -> Vec<Finding> {
         ahead => format!("lacks {}", counted(ahead, "commit")),
     };
     let (why, since) = match &state.trouble {
-        Some((why, since)) => (why.as_str(), since.format("%Y-%m-%d %H:%M UTC").to_string()),
+        Some((why, Some(since))) => (why.as_str(), format!(" since {}", since.format("%Y-%m-%d %H:%M UTC"))),
+        Some((why, None)) => (why.as_str(), String::new()),
         None => ("", String::new()),
     };
     vec![match state.status {
@@ -98,12 +99,12 @@ pub(super) fn remote(_: &Subject, library: &Library) -> Vec<Finding> {
         ),
         RemoteStatus::Unreachable => Finding::yellow(
             ID,
-            format!("{address} {lacks} and has not answered since {since}: {why}"),
+            format!("{address} {lacks} and has not answered{since}: {why}"),
             "`tabellion sync` tries again and says what is wrong",
         ),
         RemoteStatus::Refused | RemoteStatus::Blocked => Finding::red(
             ID,
-            format!("{address} {lacks} and nothing goes on since {since}: {why}"),
+            format!("{address} {lacks} and nothing goes on{since}: {why}"),
             "do what the message says; `tabellion sync` then tries again",
         ),
     }]
