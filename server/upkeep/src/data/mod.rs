@@ -18,6 +18,7 @@ use tabellion_runtime::{ContractSpec, FailureKind};
 
 #[cfg(feature = "postgres")]
 pub use self::upkeep::print_roles;
+pub(crate) use self::upkeep::{reason, restore};
 pub use self::{folder::DataFolder, upkeep::Upkeep};
 
 /// Environment variable with the data folder or the database, if the command line names none.

@@ -217,9 +217,8 @@ impl Upkeep {
         }
         let file = kept.in_folder()?;
         let recovered = records::recover(&file.folder, self.rows).map_err(|failure| {
-            TerminalError::from(failure).hint(
-                "the file is as it was. If its log can't be read, put a backup in its place, or `tabellion data import` an export",
-            )
+            TerminalError::new(reason(&failure))
+                .hint(format!("the file is as it was. If its log can't be read, {}", restore(&file.path)))
         })?;
         let mut said = vec![
             format!(
@@ -230,9 +229,7 @@ impl Upkeep {
             ),
             format!("the file as it was is `{}`", recovered.kept.display()),
         ];
-        // The remedy in the rest of the message is the command that was just run.
-        let reason = |failure: &Failure| failure.to_string().split("; ").next().map(str::to_owned);
-        let cut_off = recovered.cut_off.as_ref().and_then(reason);
+        let cut_off = recovered.cut_off.as_ref().map(reason);
         said.extend(cut_off.iter().map(|reason| format!("later entries are lost: {reason}")));
         self.show(
             &said,
@@ -355,6 +352,24 @@ impl Upkeep {
         }
         shown.show().map_err(unreported)
     }
+}
+
+/// Returns the message of a failure, without the advice to recover the data.
+pub(crate) fn reason(failure: &Failure) -> String {
+    let message = failure.to_string();
+    match message.split_once("; ") {
+        Some((reason, advice)) if advice.contains("data recover") => reason.to_owned(),
+        _ => message,
+    }
+}
+
+/// Returns the advice for a data file whose log can't be read.
+pub(crate) fn restore(file: &Path) -> String {
+    format!(
+        "move `{}` away, with the files of that name that end in `-wal` and `-shm`, and put a backup in its place, or \
+         `tabellion data import` an export",
+        file.display()
+    )
 }
 
 fn counted(number: u64, noun: &str) -> String {

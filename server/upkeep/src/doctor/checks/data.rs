@@ -1,6 +1,10 @@
 //! The data folder, and the rows in it.
 
-use std::{fs, path::PathBuf, sync::Arc};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use tabellion_library::CreateFolders;
 use tabellion_pack::Packs;
@@ -9,7 +13,7 @@ use tabellion_records::{self as records, Records, SchemaDifference, Start};
 use tabellion_runtime::{FailureKind, spec::RowsSpec};
 
 use super::{super::finding::Finding, super::holders, super::words, folder::of_file_system, sync};
-use crate::data::DataFolder;
+use crate::data::{DataFolder, reason, restore};
 
 /// Extension of a file that was replaced by `tabellion data recover`.
 const DAMAGED: &str = "damaged";
@@ -109,7 +113,9 @@ pub(super) fn service(folder: &DataFolder, _: Packs) -> Vec<Finding> {
 pub(super) fn files(folder: &DataFolder, packs: Packs) -> Vec<Finding> {
     const ID: &str = "version";
     let of_file = |(spec, path): &(&'static RowsSpec, PathBuf)| match records::inspect(&folder.path, spec) {
-        Err(failure) => Finding::red(ID, format!("`{}`: {failure}", path.display()), recovery(spec)),
+        Err(failure) => {
+            Finding::red(ID, format!("`{}`: {}", path.display(), reason(&failure)), recovery(spec, path))
+        }
         Ok(found) => {
             let said = found.describe(spec);
             match found.standing {
@@ -145,7 +151,7 @@ pub(super) fn log(folder: &DataFolder, packs: Packs) -> Vec<Finding> {
     };
     let present = present(folder, packs).into_iter();
     let current = present.filter(|(spec, _)| is_current(spec));
-    let of_file = |(spec, _): (&'static RowsSpec, PathBuf)| {
+    let of_file = |(spec, path): (&'static RowsSpec, PathBuf)| {
         let checked = Records::open(&folder.path, spec, Start::Existing).and_then(|records| records.check());
         match checked {
             Ok(checked) => Finding::green(
@@ -155,7 +161,7 @@ pub(super) fn log(folder: &DataFolder, packs: Packs) -> Vec<Finding> {
                     checked.changes, spec.contract, checked.rows
                 ),
             ),
-            Err(failure) => Finding::red(ID, failure.to_string(), recovery(spec)),
+            Err(failure) => Finding::red(ID, reason(&failure), recovery(spec, &path)),
         }
     };
     current.map(of_file).collect()
@@ -171,10 +177,11 @@ pub(super) fn words(folder: &DataFolder, packs: Packs) -> Vec<Finding> {
     present(folder, packs).into_iter().filter_map(of_file).collect()
 }
 
-fn recovery(spec: &RowsSpec) -> String {
+fn recovery(spec: &RowsSpec, path: &Path) -> String {
     format!(
-        "stop the servers, then `tabellion data recover --contract {}`, or put a backup in its place",
-        spec.contract
+        "stop the servers, then `tabellion data recover --contract {}`; if the log can't be read, {}",
+        spec.contract,
+        restore(path)
     )
 }
 
