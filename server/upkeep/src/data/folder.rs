@@ -54,6 +54,10 @@ impl DataFolder {
         std::path::absolute(&self.path).unwrap_or_else(|_| self.path.clone())
     }
 
+    fn above(&self) -> &Path {
+        self.path.parent().unwrap_or(&self.path)
+    }
+
     /// Checks that the folder can be used, or created. For a folder that was named, `create` determines which
     /// folders may be missing; the system's place is created with all missing folders above it.
     ///
@@ -72,7 +76,7 @@ impl DataFolder {
         };
         folder::check(&self.path, create).map_err(|error| match error {
             OpenError::Missing { .. } if create == CreateFolders::Last => {
-                format!("{error}; create the folders above it first, or let `serve` do so with `--create`")
+                format!("{error}; create the folders above it first: `mkdir -p {}`", self.above().display())
             }
             OpenError::Missing { .. } => format!("{error}; name the data folder with `--data DIR`"),
             OpenError::NotAFolder(path) => format!("`{}` is not a folder; {ADVICE}", path.display()),

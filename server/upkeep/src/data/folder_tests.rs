@@ -39,7 +39,7 @@ fn folders_that_can_only_be_a_mistake_are_refused() {
         (below(""), CreateFolders::Nothing, None),
         (below("new"), CreateFolders::Last, None),
         (below("new"), CreateFolders::Nothing, Some("does not exist")),
-        (below("a/b"), CreateFolders::Last, Some("with `--create`")),
+        (below("a/b"), CreateFolders::Last, Some("`mkdir -p ")),
         (below("a/b"), CreateFolders::All, None),
         (below("Cargo.toml"), CreateFolders::Last, Some("is not a folder; choose another data folder")),
     ] {

@@ -48,7 +48,7 @@ fn options_must_fit_the_contracts() {
             "contract `learning-os` works on a library",
         ),
         (&[], Some(2), "or serve a contract over rows, which needs none: `--contract mcb`"),
-        (&["--contract", "mcb", "--data", "a/b"], Some(1), "with `--create`"),
+        (&["--contract", "mcb", "--data", "a/b"], Some(1), "`mkdir -p a`"),
         (&["--contract", "mcb", "--data", "file"], Some(1), "is not a folder; choose another data folder"),
         (&["--contract", "mcb", "--data", "/etc/d"], Some(1), "belongs to the system"),
         (
