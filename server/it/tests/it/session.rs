@@ -1,5 +1,7 @@
 //! The eight tools in use: their answers, and their effects on the disk and in git.
 
+use std::fs;
+
 use serde_json::{Value, json};
 use tabellion_conformance::{Ledger, ledger};
 
@@ -201,25 +203,32 @@ fn an_option_refuses_files_with_uncommitted_bytes() {
 }
 
 #[test]
-fn a_preview_warns_of_invalid_mdx() {
-    let library = Library::with(&[("a.mdx", "---\na: b\n---\n\n# A\n"), ("a.md", "# A\n")]);
+fn a_change_and_its_preview_warn_of_invalid_mdx() {
+    const MDX: &str = "---\na: b\n---\n\n# A\n";
+    let library = Library::with(&[("a.mdx", MDX), ("b.mdx", MDX), ("a.md", "# A\n")]);
     let mut server = library.serve();
     for (path, content, line) in [
         ("a.mdx", "<Tab>\n\ntext\n\n</Tab>\n", None),
-        ("a.mdx", "text {open\n", Some("line 6: not valid MDX: ")),
+        ("b.mdx", "text {open\n", Some("line 6: not valid MDX: ")),
         ("a.md", "text {open\n", None),
     ] {
         let shown = server
             .call_with("preview_markdown_change", edit(path, "append", "", content), json!({}))
             .expect("previewed");
+        let edited = server.call_with("edit_markdown", edit(path, "append", "", content), json!({}));
+        let text = fs::read_to_string(library.root().join(path)).expect("a document");
+        let write = json!({ "path": path, "content": text });
+        let written = server.call_with("write_markdown", write, json!({}));
+        for changed in [edited, written] {
+            let meta = changed.expect("a warning refuses nothing").meta;
+            assert_eq!(meta.get("tabellion/warnings"), shown.meta.get("tabellion/warnings"), "{path}");
+        }
         let warnings = shown.meta.get("tabellion/warnings").and_then(Value::as_array);
         match (line, warnings) {
             (Some(line), Some(warnings)) => assert!(warnings[0].as_str().unwrap().starts_with(line)),
             (expected, found) => assert_eq!((expected, found), (None, None), "{path} {content:?}"),
         }
     }
-    let request = edit("a.mdx", "append", "", "text {open\n");
-    server.call("edit_markdown", request).expect("a warning refuses nothing");
 }
 
 #[test]

@@ -148,11 +148,7 @@ impl BrainDriveMarkdown for BrainDrive {
         let edit = edit(&request.operation);
         let plan = planned(&path, &old, &edit)?;
         self.library.check_change(&path, plan.text.len())?;
-        if Flavor::of_path(path.as_str()) == Flavor::Mdx
-            && let Some(error) = markdown::mdx_error(&plan.text)
-        {
-            cx.note(context::WARNINGS, vec![error.to_string()]);
-        }
+        warn(cx, mdx_warning(&path, &plan.text));
         let preview = markdown::preview(path.as_str(), &old, &edit, &plan);
         let risk_level = match preview.risk {
             Risk::Low => RiskLevel::Low,
@@ -170,9 +166,9 @@ impl BrainDriveMarkdown for BrainDrive {
         let path = true_path(cx, &request.path)?;
         let old = cx.read(path.as_str())?;
         let operation = if old.is_some() { "overwrite" } else { "create" };
-        if old.is_some() && self.library.read(&path)?.is_some_and(|file| file.dirty) {
-            cx.note(context::WARNINGS, vec![uncommitted(&path)]);
-        }
+        let is_dirty = old.is_some() && self.library.read(&path)?.is_some_and(|file| file.dirty);
+        let adopted = is_dirty.then(|| uncommitted(&path));
+        warn(cx, adopted.into_iter().chain(mdx_warning(&path, &request.content)));
         let summary = counted(operation, old.as_ref(), &request.content);
         Ok(stage(cx, &path, operation, summary, Content::Write(request.content.into_bytes())))
     }
@@ -187,6 +183,7 @@ impl BrainDriveMarkdown for BrainDrive {
         let old = failures::utf8(&path, document.bytes)?;
         let edit = edit(&request.operation);
         let plan = planned(&path, &old, &edit)?;
+        warn(cx, mdx_warning(&path, &plan.text));
         let summary = markdown::summarize(&old, &edit, &plan);
         Ok(stage(cx, &path, edit.name(), summary, Content::Write(plan.text.into_bytes())))
     }
@@ -244,6 +241,20 @@ fn with_paths(summary: String, more: &[String]) -> String {
 fn true_path(cx: &ReadCx<'_>, path: &str) -> Result<LibraryPath, Failure> {
     let asked = LibraryPath::parse(path).map_err(failures::path)?;
     LibraryPath::parse(&cx.true_path(asked.as_str())?).map_err(failures::path)
+}
+
+/// Notes warnings in `_meta`, if there are any.
+fn warn(cx: &ReadCx<'_>, warnings: impl IntoIterator<Item = String>) {
+    let warnings: Vec<_> = warnings.into_iter().collect();
+    if !warnings.is_empty() {
+        cx.note(context::WARNINGS, warnings);
+    }
+}
+
+/// Returns the warning that an `.mdx` file would not be valid MDX.
+fn mdx_warning(path: &LibraryPath, text: &str) -> Option<String> {
+    let error = (Flavor::of_path(path.as_str()) == Flavor::Mdx).then(|| markdown::mdx_error(text));
+    error.flatten().map(|error| error.to_string())
 }
 
 /// Notes in `_meta` the numbers of files and folders that the answer leaves out, if there are any.
