@@ -60,6 +60,14 @@ impl Host {
 }
 
 impl Guard {
+    /// Checks that `hosts` and `origins` are valid.
+    ///
+    /// # Errors
+    /// If one is not.
+    pub fn check(hosts: &[String], origins: &[String]) -> Result<(), GuardError> {
+        Self::new(([0, 0, 0, 0], 0).into(), hosts, origins).map(|_| ())
+    }
+
     /// Allows the address that a server listens on, `hosts` and `origins`; for a loopback address also `localhost` and the
     /// other loopback names.
     ///

@@ -46,6 +46,7 @@ pub use self::{
     options::{HttpOptions, OAuthOptions, Options},
 };
 use tabellion_gateway::ApprovalPolicy;
+use tabellion_http::Guard;
 use tabellion_library::{self as library, CreateFolders, Created, Library, OpenError, path::LibraryPath};
 use tabellion_mcp::{self as mcp, Adapter, ServerInfo};
 use tabellion_pack::{Grounds, Packs, ServiceError};
@@ -72,20 +73,38 @@ const ERRORS: &str = "An error says what to do next.";
 /// A process with this many pipes also has enough files for tokio to start.
 const PIPES: usize = 3;
 
-/// Serves until the client disconnects, or, over HTTP, until the process is asked to end. The options must have passed [`check`].
+/// Checks that the options fit each other and the contracts: if not, the command line is invalid.
 ///
 /// # Errors
-/// If the options do not fit each other or the contracts, a library or the rows can't be opened, or serving fails.
-pub fn run(options: &Options, packs: Packs) -> Result<(), Box<dyn Error>> {
-    let parent = Parent::now();
-    prepare_process()?;
+/// The option to add, to correct, or to omit.
+pub fn check_options(options: &Options, packs: Packs) -> Result<(), String> {
+    check(&options.into(), packs)?;
     let specs = Specs::named(packs, &options.contracts);
+    let all = specs.all();
     libraries::check(
         &options.libraries,
         !specs.over_rows.is_empty(),
         options.http.is_some(),
         options.http.as_ref().is_none_or(|http| http.stdio),
     )?;
+    provenance::check(&options.environment, &all).map_err(|error| error.to_string())?;
+    callers::check(options.role.as_deref(), options.http.as_ref(), &all)?;
+    document(options, &all)?;
+    approval(options, &all)?;
+    let guard = options.http.as_ref().map(|http| Guard::check(&http.hosts, &http.origins));
+    guard.transpose().map_err(|error| error.to_string())?;
+    Ok(())
+}
+
+/// Serves until the client disconnects, or, over HTTP, until the process is asked to end. The options must have passed
+/// [`check_options`].
+///
+/// # Errors
+/// If a library or the rows can't be opened, or serving fails.
+pub fn run(options: &Options, packs: Packs) -> Result<(), Box<dyn Error>> {
+    let parent = Parent::now();
+    prepare_process()?;
+    let specs = Specs::named(packs, &options.contracts);
     for library in &options.libraries {
         check_library(&library.folder, options.create)?.map_err(advised)?;
     }
@@ -97,8 +116,6 @@ pub fn run(options: &Options, packs: Packs) -> Result<(), Box<dyn Error>> {
         Some(data)
     };
     let all = specs.all();
-    provenance::check(&options.environment, &all)?;
-    callers::check(options.role.as_deref(), options.http.as_ref(), &all)?;
     let (document, approval) = (document(options, &all)?, approval(options, &all)?);
     let access = options.http.as_ref().map(|http| Ok((http, Access::new(http)?)));
     let access: Option<(_, Access)> = access.transpose().map_err(|error: Box<dyn Error>| error)?;

@@ -84,16 +84,33 @@ pub(super) struct Revoke {
     id: String,
 }
 
+impl Command {
+    /// Checks the values of a new key: if one is not valid, the command line is invalid.
+    ///
+    /// # Errors
+    /// The value to correct.
+    pub(super) fn check(&self) -> Result<(), String> {
+        let Self::Create(new) = self else { return Ok(()) };
+        new.scopes.iter().try_for_each(check)?;
+        KeyFile::check(&new.name, new.email.as_deref(), &new.scopes, &new.bound())
+            .map_err(|error| error.to_string())
+    }
+}
+
+impl Create {
+    fn bound(&self) -> Bound {
+        Bound { org: self.org.clone(), user: self.user.clone(), agent: self.agent.clone() }
+    }
+}
+
 /// Runs the command and prints its result on standard output.
 pub(super) fn run(command: &Command) -> Result<(), Box<dyn Error>> {
     let mut out = io::stdout().lock();
     match command {
         Command::Create(new) => {
-            new.scopes.iter().try_for_each(check)?;
             let file = KeyFile::new(&new.file.keys);
-            let bound = Bound { org: new.org.clone(), user: new.user.clone(), agent: new.agent.clone() };
             let (email, scopes) = (new.email.as_deref(), new.scopes.clone());
-            let secret = file.create_bound(&new.name, email, scopes, bound)?;
+            let secret = file.create_bound(&new.name, email, scopes, new.bound())?;
             if let Err(error) = writeln!(out, "{}", secret.reveal()).and_then(|()| out.flush()) {
                 // The key was not shown.
                 file.revoke(secret.id())?;

@@ -91,7 +91,7 @@ pub fn main() -> ExitCode {
         Command::Serve(arguments) => {
             let options = serving::Options::try_from(*arguments);
             let options = options.unwrap_or_else(|wrong| invalid("serve", wrong));
-            if let Err(wrong) = serving::check(&(&options).into(), PACKS) {
+            if let Err(wrong) = serving::check_options(&options, PACKS) {
                 invalid("serve", wrong);
             }
             serving::run(&options, PACKS)
@@ -104,7 +104,12 @@ pub fn main() -> ExitCode {
         }
         Command::Uninstall(arguments) => install::uninstall(&arguments),
         Command::Clients(arguments) => clients::run(&arguments),
-        Command::Key(command) => key::run(&command),
+        Command::Key(command) => {
+            if let Err(wrong) = command.check() {
+                invalid("key", wrong);
+            }
+            key::run(&command)
+        }
         Command::Model(command) => model::run(&command),
         Command::Demo => demo::run(),
         Command::People(command) => people::run(&command).map_err(Into::into),

@@ -178,6 +178,29 @@ impl KeyFile {
         self.create_bound(name, email, scopes, Bound::default())
     }
 
+    /// Checks the values of a new key.
+    ///
+    /// # Errors
+    /// If the name or the address is not valid, or an agent's key would permit reviews.
+    pub fn check(
+        name: &str,
+        email: Option<&str>,
+        scopes: &[Scope],
+        bound: &Bound,
+    ) -> Result<(), KeyFileError> {
+        if !is_name(name) {
+            return Err(KeyFileError::Name(name.into()));
+        }
+        if let Some(email) = email.filter(|email| !is_email(email)) {
+            return Err(KeyFileError::Email(email.into()));
+        }
+        let reviews = scopes.iter().find(|scope| scope.word() == ScopeWord::Review);
+        match (&bound.agent, reviews) {
+            (Some(_), Some(scope)) => Err(KeyFileError::AgentReviews(scope.clone())),
+            _ => Ok(()),
+        }
+    }
+
     /// As [`create`](Self::create), for calls about the rows of one org or user, or of an agent.
     ///
     /// # Errors
@@ -189,19 +212,9 @@ impl KeyFile {
         scopes: Vec<Scope>,
         bound: Bound,
     ) -> Result<ApiKey, KeyFileError> {
-        if !is_name(name) {
-            return Err(KeyFileError::Name(name.into()));
-        }
-        let reviews = scopes.iter().find(|scope| scope.word() == ScopeWord::Review);
-        if let (Some(_), Some(scope)) = (&bound.agent, reviews) {
-            return Err(KeyFileError::AgentReviews(scope.clone()));
-        }
+        Self::check(name, email, &scopes, &bound)?;
         let key = ApiKey::random();
-        let email = match email {
-            Some(email) if is_email(email) => email.into(),
-            Some(email) => return Err(KeyFileError::Email(email.into())),
-            None => format!("key-{}@tabellion.localhost", key.id()),
-        };
+        let email = email.map_or_else(|| format!("key-{}@tabellion.localhost", key.id()), str::to_owned);
         let _lock = self.lock()?;
         let mut keys = match self.read() {
             Err(KeyFileError::Missing(_)) => vec![],

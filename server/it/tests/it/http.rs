@@ -153,9 +153,9 @@ fn the_server_refuses_addresses_that_it_can_not_serve() {
         (&["--http", "192.0.2.1:80"], 1, "other machines"),
         (&["--http", &taken], 1, "can't listen on"),
         (&["--http", "localhost"], 2, "write a port"),
-        (&["--library", "other"], 1, "need a name"),
-        (&["--library", "other=x"], 1, "add `--http`"),
-        (&["--stdio", "--library", "other=x", "--http", "127.0.0.1:0"], 1, "one library"),
+        (&["--library", "other"], 2, "need a name"),
+        (&["--library", "other=x"], 2, "add `--http`"),
+        (&["--stdio", "--library", "other=x", "--http", "127.0.0.1:0"], 2, "one library"),
         (&["--http", "127.0.0.1:0", "--keys", "missing.json"], 1, "`tabellion key create"),
         (&["--keys", "keys.json"], 2, "--http"),
         (&["--oauth-issuer", "https://login.example"], 2, "--oauth-jwks"),
@@ -178,8 +178,8 @@ fn the_server_refuses_addresses_that_it_can_not_serve() {
         (&["--http", "127.0.0.1:0", "--public-url", "https://a/b"], 2, "has a path"),
         (&["--stdio"], 2, "--http"),
         (&["--allow-host", "notes.example"], 2, "--http"),
-        (&["--http", "127.0.0.1:0", "--allow-host", "http://a"], 1, "is not a host"),
-        (&["--http", "127.0.0.1:0", "--allow-origin", "a"], 1, "is not an origin"),
+        (&["--http", "127.0.0.1:0", "--allow-host", "http://a"], 2, "is not a host"),
+        (&["--http", "127.0.0.1:0", "--allow-origin", "a"], 2, "is not an origin"),
     ] {
         let (found, out, said) = ended(library.command().args(arguments));
         assert_eq!(found, Some(code), "{arguments:?}: {said}");

@@ -98,7 +98,7 @@ fn an_entry_that_does_not_work_is_taken_back() {
     for (arguments, part) in [
         (
             &["--library", LIBRARY, "--contract", "safe-markdown-editor"][..],
-            "it wrote to standard error:\ntabellion: contract `safe-markdown-editor` works on one document",
+            "it wrote to standard error:\nerror: contract `safe-markdown-editor` works on one document",
         ),
         (&["--http", "http://127.0.0.1:9/mcp"], "is the server running?"),
         (&["--http", "notes"], "not a URL"),

@@ -11,7 +11,7 @@ use crate::support::{Library, Server, TABELLION, ended};
 fn complaint(arguments: &[&str]) -> String {
     let library = Library::empty();
     let (code, out, said) = ended(library.command().args(arguments));
-    assert_ne!(code, Some(0), "{arguments:?}");
+    assert_eq!(code, Some(2), "{arguments:?}: {said}");
     assert_eq!(out, "", "{arguments:?}");
     assert_eq!(fs::read_dir(library.root()).expect("a folder").count(), 0, "{arguments:?}");
     said
@@ -19,13 +19,16 @@ fn complaint(arguments: &[&str]) -> String {
 
 #[test]
 fn the_server_refuses_contradictory_options_with_advice() {
-    let cases: [(&[&str], &str); 7] = [
+    let cases: [(&[&str], &str); 10] = [
         (&["--contract", "no-such"], "braindrive-markdown"),
         (&["--document", "a.md"], "`--document a.md` is for contracts that work on one document"),
         (&["--approve", "no_such"], "`--approve no_such` is not a tool that changes something"),
         (&["--approve", "write_markdown,read_markdown"], "`--approve read_markdown` is not a tool"),
         (&["--approve", ""], "these are: write_markdown"),
         (&["--approval", "perhaps"], "prompt, auto, deny"),
+        (&["--mode", "x"], "`--mode`"),
+        (&["--as", "owner"], "`--as` is for contracts with roles"),
+        (&["--http", "0", "--allow-origin", "nope"], "is not an origin"),
         (&["--read-only", "--approve", "write_markdown"], "cannot be used with"),
     ];
     for (arguments, expected) in cases {
@@ -92,6 +95,24 @@ fn a_new_library_is_announced_and_a_mistyped_path_refused() {
     assert_eq!(code, Some(2));
     assert!(refused.contains("<DIR>"), "{refused}");
     assert_eq!(said("new", &["--library", "other"], "").0, Some(2));
+}
+
+#[test]
+fn a_wrong_value_of_a_key_is_an_invalid_command_line() {
+    let place = Library::empty();
+    for (arguments, why) in [
+        (&["--name", ""][..], "can't be the name of a key's owner"),
+        (&["--name", "Ann", "--email", "nope"], "is not an e-mail address"),
+        (&["--name", "Ann", "--scope", "write:nope"], "there is no contract `nope`"),
+        (&["--name", "Ann", "--scope", "read@A"], "can't be the name of a library"),
+        (&["--name", "Ann", "--scope", "review", "--agent", "a@1"], "only people review"),
+    ] {
+        let mut command = Command::new(TABELLION);
+        command.args(["key", "create", "--keys", "keys.json"]).args(arguments).current_dir(place.root());
+        let (code, out, said) = ended(&mut command);
+        assert!(code == Some(2) && out.is_empty() && said.contains(why), "{arguments:?}: {code:?} {said}");
+        assert_eq!(fs::read_dir(place.root()).expect("a folder").count(), 0, "{arguments:?}");
+    }
 }
 
 #[test]

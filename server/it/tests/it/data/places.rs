@@ -53,7 +53,7 @@ fn options_must_fit_the_contracts() {
         (&["--contract", "mcb", "--data", "/etc/d"], Some(1), "belongs to the system"),
         (
             &["--contract", "mcb", "--data", "d", "--approve", "entity/list-team"],
-            Some(1),
+            Some(2),
             "is not a tool that changes",
         ),
         (
@@ -70,7 +70,7 @@ fn options_must_fit_the_contracts() {
                 "0",
                 "--stdio",
             ],
-            Some(1),
+            Some(2),
             "omit `NAME=`, or `--stdio`",
         ),
     ];
