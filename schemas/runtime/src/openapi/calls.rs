@@ -3,7 +3,9 @@
 use http::StatusCode;
 use serde_json::{Map, Value, json};
 
-use super::parts::{REFUSALS, TOOL, content, error, header, object, reference, refusal, responses};
+use super::parts::{
+    REFUSALS, TOOL, conditional, content, error, header, object, reference, refusal, responses,
+};
 use crate::{
     calls::ExecutionStatus,
     spec::{ContractSpec, ErrorBody, RestEndpoint},
@@ -201,7 +203,7 @@ pub(super) fn download(endpoint: &RestEndpoint) -> Value {
         json!({
             "description": description,
             "headers": headers,
-            "content": { "application/octet-stream": { "schema": { "type": "string", "format": "binary" } } },
+            "content": { "*/*": {} },
         })
     };
     let said = ["Accept-Ranges", "Content-Disposition", "ETag", "Digest", "Repr-Digest", "Content-Range"];
@@ -213,14 +215,14 @@ pub(super) fn download(endpoint: &RestEndpoint) -> Value {
     let parameter = |place: &str, name: &str, required: bool| json!({ "name": name, "in": place, "required": required, "schema": { "type": "string" } });
     let signed = ["expires", "key", "signature"].map(|name| parameter("query", name, name != "key"));
     let ranges = ["Range", "If-Range"].map(|name| parameter("header", name, false));
-    json!({
+    conditional(json!({
         "operationId": "download",
         "description": "Serves a file, whole or one range of it; `Content-Type` has its media type. The URL in a tool's answer is the only credential.",
         "tags": ["downloads"],
         "security": [{}],
         "parameters": variables(endpoint).chain(signed).chain(ranges).collect::<Vec<_>>(),
         "responses": answers,
-    })
+    }))
 }
 
 fn operation<const N: usize>(

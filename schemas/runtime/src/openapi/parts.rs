@@ -11,6 +11,7 @@ use crate::spec::{ContractSpec, ErrorBody, Severity, ToolSpec};
 pub const UNNAMED: &str = "REFUSED";
 /// Maximum number of characters of an ETag.
 pub const MAX_ETAG: usize = 128;
+const IF_NONE_MATCH: &str = "If-None-Match";
 pub(super) const ERROR: &str = "Error";
 pub(super) const TOOL: &str = "Tool";
 /// Statuses of requests that are refused before they are calls: at any endpoint, at those that require credentials (from the fourth on),
@@ -55,7 +56,7 @@ pub(super) fn tagged(mut success: Value) -> Value {
 }
 
 /// Returns the headers with the conditions of a change.
-pub(super) fn conditions() -> [Value; 2] {
+pub(super) fn conditions() -> [Value; 3] {
     [
         header(
             "Idempotency-Key",
@@ -67,7 +68,19 @@ pub(super) fn conditions() -> [Value; 2] {
             "The `ETag` that the document must still have.",
             json!({ "type": "string", "pattern": format!("^([0-9A-Za-z]{{1,{MAX_ETAG}}}|\"[0-9A-Za-z]{{1,{MAX_ETAG}}}\")$") }),
         ),
+        header(IF_NONE_MATCH, "`*`: the document must not be there.", json!({ "const": "*" })),
     ]
+}
+
+/// Adds `If-None-Match` and its answer to an operation that reads, and whose answer has an ETag.
+pub(super) fn conditional(mut operation: Value) -> Value {
+    let known = "The `ETag` of an answer that the client has: if it is still that, the answer is 304.";
+    let known = header(IF_NONE_MATCH, known, json!({ "type": "string" }));
+    if let Some(parameters) = operation["parameters"].as_array_mut() {
+        parameters.push(known);
+    }
+    operation["responses"]["304"] = tagged(json!({ "description": "The client has the answer already" }));
+    operation
 }
 
 pub(super) fn header(name: &str, description: &str, schema: Value) -> Value {

@@ -5,7 +5,9 @@ use serde_json::{Map, Value, json};
 
 use super::{
     calls::session_header,
-    parts::{conditions, content, list, object, reference, refusals_of, relocate, responses, tagged},
+    parts::{
+        conditional, conditions, content, list, object, reference, refusals_of, relocate, responses, tagged,
+    },
 };
 use crate::{
     schema::walk::remove_property,
@@ -51,7 +53,7 @@ pub(super) fn operations(
             let name = "workflow_instance";
             let mut operation = operation(contract, endpoint, call, name, lifted(name, call, schemas));
             operation["parameters"] = in_path(endpoint, call).chain(session_header(contract)).collect();
-            vec![(endpoint.path.into(), operation)]
+            vec![(endpoint.path.into(), conditional(operation))]
         }
         _ => {
             let answer = lifted("workflow_instance", call, schemas);
