@@ -61,9 +61,7 @@ impl Rest {
                 // The execution is not recorded, or the call was refused before.
                 std::future::pending::<()>().await;
             }
-            if !preference.is_async {
-                sleep(preference.wait).await;
-            }
+            sleep(preference.patience()).await;
         };
         tokio::select! {
             biased;

@@ -16,7 +16,7 @@ const RESPOND_ASYNC: &str = "respond-async";
 /// The preferences of a request. As the RFC requires, unknown and malformed preferences are ignored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Preference {
-    /// Set if the request is answered as soon as the execution is recorded.
+    /// Set if the request is answered as soon as the execution is recorded, or after the wait that it specifies.
     pub(super) is_async: bool,
     /// Maximum wait.
     pub(super) wait: Duration,
@@ -39,6 +39,11 @@ impl Preference {
             }
         }
         preference
+    }
+
+    /// Returns the time for which the request waits for the end of its execution (RFC 7240, section 4.3).
+    pub(super) const fn patience(self) -> Duration {
+        if self.is_async && !self.says_wait { Duration::ZERO } else { self.wait }
     }
 
     /// Returns the applied preference, if a request is answered before its execution has ended.
@@ -90,6 +95,8 @@ mod tests {
             headers.insert("prefer", HeaderValue::from_static(said));
             let read = Preference::from_headers(&headers);
             assert_eq!(read.is_async, is_async, "{said}");
+            let patience = wait.unwrap_or(if is_async { 0 } else { 30 });
+            assert_eq!(read.patience().as_secs(), patience, "{said}");
             assert_eq!(read.says_wait.then_some(read.wait.as_secs()), wait, "{said}");
         }
         for (said, wait) in [

@@ -84,7 +84,7 @@ pub(super) fn session() -> Value {
 pub(super) fn headers(contract: &ContractSpec) -> Vec<Value> {
     let mut headers = vec![];
     if contract.executions.is_some() {
-        let description = "`respond-async` is answered at once, with the execution; `wait=S` after S seconds at the latest.";
+        let description = "`respond-async` is answered at once, with the execution; `wait=S`, also with it, after S seconds at the latest.";
         headers.push(header("Prefer", description, json!({ "type": "string" })));
     }
     if contract.sessions.is_some() {
