@@ -36,6 +36,19 @@ pub fn unified_sides(path: &str, old: Option<&str>, new: Option<&str>) -> String
     lines.patch(&name("a", old), &name("b", new))
 }
 
+/// Like [`unified_sides`] for files that may not be UTF-8: the lines of the diff have their bytes.
+pub fn unified_bytes(path: &str, old: Option<&[u8]>, new: Option<&[u8]>) -> Vec<u8> {
+    let [old_text, new_text] = [old, new].map(|side| side.map(str::from_utf8).transpose());
+    if let (Ok(old), Ok(new)) = (old_text, new_text) {
+        return unified_sides(path, old, new).into_bytes();
+    }
+    // One character for each byte has the same lines, and all else in a patch is ASCII.
+    let [old, new] =
+        [old, new].map(|side| side.map(|bytes| bytes.iter().copied().map(char::from).collect::<String>()));
+    let patch = unified_sides(path, old.as_deref(), new.as_deref());
+    patch.chars().filter_map(|c| u8::try_from(c).ok()).collect()
+}
+
 /// Returns the numbers of lines that a diff of the two texts adds and removes, in this order.
 pub fn line_counts(old: &str, new: &str) -> (usize, usize) {
     Comparison::between(old, new).counts()

@@ -55,7 +55,7 @@ pub fn diff(folder: &Path, path: Option<&str>, untracked: bool, output: Output) 
             shown["state"] = json!(name(document.difference));
             page::json(&shown)?;
         } else {
-            page.diff(&difference(&change));
+            page.diff(difference(&change));
         }
     }
     if output.json {

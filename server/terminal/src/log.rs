@@ -1,6 +1,6 @@
 //! `tabellion log` and `tabellion show`.
 
-use std::path::Path;
+use std::{borrow::Cow, path::Path};
 
 use anstyle::Style;
 use chrono::{Local, SecondsFormat};
@@ -78,7 +78,7 @@ pub fn show(folder: &Path, id: &str, output: Output) -> Result<(), TerminalError
     }
     page.line("");
     for document in &change.documents {
-        page.diff(&difference(document));
+        page.diff(difference(document));
     }
     Ok(page.show()?)
 }
@@ -111,10 +111,8 @@ fn local(entry: &LogEntry) -> String {
 }
 
 /// Returns the diff of a document.
-pub(super) fn difference(document: &DocumentChange) -> String {
-    let [before, after] =
-        [&document.before, &document.after].map(|side| side.as_deref().map(String::from_utf8_lossy));
-    diff::unified_sides(&document.path, before.as_deref(), after.as_deref())
+pub(super) fn difference(document: &DocumentChange) -> Vec<u8> {
+    diff::unified_bytes(&document.path, document.before.as_deref(), document.after.as_deref())
 }
 
 /// Returns the JSON form of an entry.
@@ -132,10 +130,13 @@ pub(super) fn as_json(entry: &LogEntry) -> Value {
 
 /// Returns the JSON form of a document's change.
 pub(super) fn change_as_json(document: &DocumentChange) -> Value {
+    let diff = difference(document);
+    let text = String::from_utf8_lossy(&diff);
     json!({
         "path": document.path,
         "created": document.before.is_none() && document.after.is_some(),
         "deleted": document.before.is_some() && document.after.is_none(),
-        "diff": difference(document),
+        "lossy": matches!(text, Cow::Owned(_)),
+        "diff": text,
     })
 }

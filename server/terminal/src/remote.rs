@@ -259,7 +259,7 @@ pub fn conflict(folder: &Path, path: &str, output: Output) -> Result<(), Termina
         return Ok(page::json(&super::log::change_as_json(&change))?);
     }
     let mut page = Page::new(output);
-    page.diff(&difference(&change));
+    page.diff(difference(&change));
     Ok(page.show()?)
 }
 

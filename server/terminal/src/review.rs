@@ -85,7 +85,7 @@ pub fn show(folder: &Path, id: &str, packs: Packs, output: Output) -> Result<(),
     page.line("");
     if let Some(document) = &review.document {
         let (path, before, after) = (&document.path, document.before.as_deref(), &document.after);
-        page.diff(&diff::unified_sides(path, before, Some(after)));
+        page.diff(diff::unified_sides(path, before, Some(after)));
         parts(&mut page, document);
         let can = |decision: &str| review.decisions.iter().any(|name| name == decision);
         if can("approve") {

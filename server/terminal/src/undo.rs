@@ -49,7 +49,7 @@ pub fn undo(
     page.put(TITLE, &done);
     page.line(&format!(": {}", made.summary));
     for document in &library.change_of(&made)?.documents {
-        page.diff(&difference(document));
+        page.diff(difference(document));
     }
     page.show().map_err(TerminalError::unreported(done))
 }
@@ -83,7 +83,7 @@ fn preview(undo: &Undo, library: &Library, output: Output) -> Result<(), Termina
         if output.json {
             page::json(&change_as_json(&change))?;
         } else {
-            page.diff(&difference(&change));
+            page.diff(difference(&change));
         }
     }
     Ok(page.show()?)

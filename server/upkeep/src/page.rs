@@ -1,6 +1,6 @@
 //! The output of a command: text with or without colours, through a pager on a terminal, or JSON.
 
-use std::{fmt::Write as _, io};
+use std::io::{self, Write as _};
 
 use anstyle::{AnsiColor, Style};
 use serde_json::Value;
@@ -52,7 +52,7 @@ const MAX_BYTES: usize = 64 << 20;
 
 /// A text for a person, built up and then shown at once.
 pub struct Page {
-    shown: String,
+    shown: Vec<u8>,
     colour: bool,
     /// True if control characters are escaped. They could control a terminal; for a program they are part of a document.
     visible: bool,
@@ -64,7 +64,7 @@ impl Page {
     pub fn new(output: Output) -> Self {
         let on_terminal = console::answers_a_terminal();
         Self {
-            shown: String::new(),
+            shown: vec![],
             colour: match output.colour {
                 When::Auto => console::answers_in_colour(),
                 When::Always => true,
@@ -82,7 +82,7 @@ impl Page {
 
     /// Returns the text.
     pub fn into_text(self) -> String {
-        self.shown
+        String::from_utf8_lossy(&self.shown).into_owned()
     }
 
     /// Returns true if the page has no text.
@@ -103,14 +103,21 @@ impl Page {
     /// Adds a text of any number of lines in a style.
     pub fn text(&mut self, style: Style, text: &str) -> &mut Self {
         let text = if self.visible { visible(text) } else { text.to_owned() };
+        self.bytes(style, text.as_bytes())
+    }
+
+    fn bytes(&mut self, style: Style, bytes: &[u8]) -> &mut Self {
         let style = if self.colour { style } else { Style::new() };
         // A style ends with its line, so that a pager can show any part.
-        for (at, line) in text.split('\n').enumerate() {
+        for (at, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
             if at > 0 {
-                self.shown.push('\n');
+                self.shown.push(b'\n');
             }
             if !line.is_empty() {
-                let _ = write!(self.shown, "{style}{line}{style:#}");
+                // Writing to a vector can't fail.
+                let _ = write!(self.shown, "{style}");
+                self.shown.extend(line);
+                let _ = write!(self.shown, "{style:#}");
             }
         }
         self
@@ -121,13 +128,13 @@ impl Page {
         self.put(Style::new(), text).text(Style::new(), "\n")
     }
 
-    /// Adds a unified diff in colours.
-    pub fn diff(&mut self, diff: &str) -> &mut Self {
+    /// Adds a unified diff in colours. Bytes that are not UTF-8 are replaced on a terminal, and added as they are elsewhere.
+    pub fn diff(&mut self, diff: impl AsRef<[u8]>) -> &mut Self {
         let mut in_hunk = false;
-        for line in diff.split_inclusive('\n') {
-            let header = !in_hunk || line.starts_with("--- ") && diff_header(line);
-            in_hunk = in_hunk || line.starts_with("@@");
-            let style = match line.as_bytes().first() {
+        for line in diff.as_ref().split_inclusive(|byte| *byte == b'\n') {
+            let header = !in_hunk || diff_header(line);
+            in_hunk = in_hunk || line.starts_with(b"@@");
+            let style = match line.first() {
                 Some(b'@') => NAME,
                 Some(b'+' | b'-') if header => STRONG,
                 Some(b'+') => ADDED,
@@ -135,14 +142,18 @@ impl Page {
                 Some(b'\\') => FAINT,
                 _ => Style::new(),
             };
-            self.text(style, line);
+            if self.visible {
+                self.text(style, &String::from_utf8_lossy(line));
+            } else {
+                self.bytes(style, line);
+            }
         }
         self
     }
 
     /// Adds a text, in colours if it is a diff.
     pub fn diff_or_text(&mut self, text: &str) -> &mut Self {
-        if diff_header(text) { self.diff(text) } else { self.text(Style::new(), text) }
+        if diff_header(text.as_bytes()) { self.diff(text) } else { self.text(Style::new(), text) }
     }
 
     /// Shows the page.
@@ -153,13 +164,13 @@ impl Page {
         if self.pager && pager::show(&self.shown) {
             return Ok(());
         }
-        console::answer(self.shown.as_bytes())
+        console::answer(&self.shown)
     }
 }
 
 /// Returns true if a line that begins with `--- ` names a file of ours.
-fn diff_header(line: &str) -> bool {
-    line.starts_with("--- a/") || line.starts_with("--- /dev/null") || line.starts_with("--- \"a/")
+fn diff_header(line: &[u8]) -> bool {
+    [&b"--- a/"[..], b"--- /dev/null", b"--- \"a/"].iter().any(|start| line.starts_with(start))
 }
 
 /// Shows a JSON document on one line.
@@ -176,7 +187,7 @@ mod tests {
 
     #[test]
     fn a_diff_has_the_colours_of_its_lines() {
-        let mut page = Page { shown: String::new(), colour: true, visible: true, pager: false };
+        let mut page = Page { shown: vec![], colour: true, visible: true, pager: false };
         page.diff("--- a/x\n+++ b/x\n@@ -1 +1 @@\n--- rule\n+new\n same\n");
         for (line, style) in [
             ("--- a/x", STRONG),
@@ -185,15 +196,16 @@ mod tests {
             ("--- rule", REMOVED),
             ("+new", ADDED),
         ] {
-            assert!(page.shown.contains(&format!("{style}{line}{style:#}\n")), "{line}: {:?}", page.shown);
+            let shown = String::from_utf8_lossy(&page.shown);
+            assert!(shown.contains(&format!("{style}{line}{style:#}\n")), "{line}: {shown:?}");
         }
-        assert!(page.shown.ends_with("\n same\n"));
+        assert!(page.shown.ends_with(b"\n same\n"));
     }
 
     #[test]
     fn a_value_does_not_look_like_lines_of_ours() {
-        let mut page = Page { shown: String::new(), colour: false, visible: false, pager: false };
+        let mut page = Page { shown: vec![], colour: false, visible: false, pager: false };
         page.put(NAME, "Locks\nffff  Second\r").line(": a\nb").text(FAINT, "c\nd");
-        assert_eq!(page.shown, "Locks\\nffff  Second\\r: a\\nb\nc\nd");
+        assert_eq!(page.into_text(), "Locks\\nffff  Second\\r: a\\nb\nc\nd");
     }
 }

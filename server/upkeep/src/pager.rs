@@ -12,7 +12,7 @@ use std::{
 const LESS: &str = "FRX";
 
 /// Shows the text in the pager and waits for its end. Returns false if there is none.
-pub(super) fn show(text: &str) -> bool {
+pub(super) fn show(text: &[u8]) -> bool {
     let pager = env::var_os("PAGER").unwrap_or_else(|| OsString::from("less"));
     if pager.is_empty() || pager == "cat" {
         return false;
@@ -27,7 +27,7 @@ pub(super) fn show(text: &str) -> bool {
     let mut written = false;
     if let Some(mut input) = pager.stdin.take() {
         // A pager that ends early needs no more text.
-        let _ = input.write_all(text.as_bytes());
+        let _ = input.write_all(text);
         written = true;
     }
     // A shell returns 127 if it does not find the program.

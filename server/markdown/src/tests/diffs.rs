@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::super::diff::{Comparison, line_counts, sections, unified, unified_sides, words};
+use super::super::diff::{Comparison, line_counts, sections, unified, unified_bytes, unified_sides, words};
 use super::git;
 
 #[track_caller]
@@ -31,6 +31,8 @@ fn a_diff_has_gits_form() {
         assert_eq!(unified_sides("n.md", old, new), expected);
     }
     assert_eq!(line_counts(old, old), (0, 0));
+    let not_text = unified_bytes("n.md", Some(b"a\xff\n"), Some("\u{e4}\n".as_bytes()));
+    assert_eq!(not_text, b"--- a/n.md\n+++ b/n.md\n@@ -1 +1 @@\n-a\xff\n+\xc3\xa4\n");
 }
 
 #[test]
