@@ -25,6 +25,9 @@ use tabellion_upkeep::{
 use super::clients::machine;
 use crate::PACKS;
 
+/// Environment variable with the API key, if the command line names none.
+const KEY: &str = "TABELLION_KEY";
+
 /// The clients, the entry's name and the files.
 #[derive(Debug, Args)]
 struct Selection {
@@ -92,8 +95,8 @@ pub(super) struct Install {
     )]
     http: Option<String>,
 
-    /// With --http: the API key that the clients send
-    #[arg(long, value_name = "KEY", env = "TABELLION_KEY", hide_env_values = true)]
+    /// With --http: the API key that the clients send; if omitted, the environment variable TABELLION_KEY
+    #[arg(long, value_name = "KEY")]
     key: Option<String>,
 
     /// Print a new configuration file, and write nothing
@@ -163,6 +166,9 @@ impl Install {
     pub(super) fn check(&self) -> Result<(), String> {
         if self.http.is_some() {
             return Ok(());
+        }
+        if self.key.is_some() {
+            return Err("`--key` is for `--http`: a server that its client starts needs none; omit it".into());
         }
         let needs = serve::Needs {
             contracts: &self.served(),
@@ -400,7 +406,7 @@ fn agrees(question: &str) -> io::Result<bool> {
 /// Returns the server that the entry is for.
 fn server(arguments: &Install) -> Result<Server, Box<dyn Error>> {
     if let Some(url) = &arguments.http {
-        let key = arguments.key.clone().filter(|key| !key.is_empty());
+        let key = arguments.key.clone().or_else(|| env::var(KEY).ok()).filter(|key| !key.is_empty());
         return Ok(Server::Http { url: url.clone(), key });
     }
     let mut serve = vec!["serve".into()];

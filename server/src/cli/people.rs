@@ -13,7 +13,7 @@ use tabellion_terminal::{self as terminal, audit, review};
 use tabellion_upkeep::{TerminalError, page::Output};
 
 use super::{
-    arguments::{InLibrary, Library, Show},
+    arguments::{InLibrary, Show},
     remote,
 };
 use crate::PACKS;
@@ -84,8 +84,9 @@ pub(super) enum Command {
         /// hour. It also shows the log of any library, and undoes
         #[arg(long, value_name = "ID", num_args = 0..=1, default_missing_value = "")]
         web: Option<String>,
-        #[command(flatten)]
-        library: Library,
+        /// With --web: folder of the library; if omitted, the current folder
+        #[arg(long, value_name = "DIR", default_value = ".", hide_default_value = true, requires = "web")]
+        library: PathBuf,
         #[command(subcommand)]
         what: Option<Review>,
     },
@@ -123,7 +124,7 @@ pub(super) fn run(command: &Command) -> Result<(), TerminalError> {
         Command::Review { what: Some(what), .. } => what.run(),
         Command::Review { web, library, what: None } => {
             let id = web.as_deref().filter(|id| !id.is_empty());
-            terminal::web(&library.folder, id, PACKS)
+            terminal::web(library, id, PACKS)
         }
         Command::Remote(what) => what.run(),
         Command::Sync(sync) => sync.run(),
@@ -145,12 +146,15 @@ pub(super) struct Calls {
     filter: Filter,
 }
 
+/// Characters of an id that name it.
+const MIN_ID: usize = 4;
+
 /// Which calls to list. Each condition narrows.
 #[derive(Debug, Args)]
 #[group(id = "filter", multiple = true)]
 struct Filter {
-    /// Only calls in this session
-    #[arg(long, value_name = "ID")]
+    /// Only calls in this session: its id, or the beginning of it
+    #[arg(long, value_name = "ID", value_parser = beginning)]
     session: Option<String>,
 
     /// Only calls by this caller, as in `agent:helper/ann@example.com`
@@ -178,6 +182,12 @@ struct Filter {
     limit: Option<NonZeroUsize>,
 }
 
+/// Parses the beginning of an id. An unset variable names none.
+fn beginning(text: &str) -> Result<String, String> {
+    let is_one = text.len() >= MIN_ID;
+    is_one.then(|| text.to_owned()).ok_or_else(|| format!("give at least {MIN_ID} characters of the id"))
+}
+
 fn time(text: &str) -> Result<DateTime<Utc>, String> {
     let time = DateTime::parse_from_rfc3339(text);
     time.map(|time| time.to_utc()).map_err(|error| format!("{error}; write it as in `2026-11-02T09:00:00Z`"))
@@ -199,14 +209,14 @@ impl Calls {
         }
         let Filter { session, caller, tool, status, since, until, limit } = &self.filter;
         let filter = ExecutionFilter {
-            session: session.clone(),
+            session: None,
             caller: caller.clone(),
             tool: tool.clone(),
             status: *status,
             since: *since,
             until: *until,
         };
-        audit::list(folder, &filter, limit.map(NonZeroUsize::get), PACKS, output)
+        audit::list(folder, (&filter, session.as_deref()), limit.map(NonZeroUsize::get), PACKS, output)
     }
 }
 
@@ -216,8 +226,8 @@ pub(super) enum Review {
     /// List the proposals that wait, the oldest first
     List {
         /// List at most this many
-        #[arg(short = 'n', long = "max-count", value_name = "NUMBER", default_value_t = 100)]
-        limit: usize,
+        #[arg(short = 'n', long = "max-count", value_name = "NUMBER", default_value = "100")]
+        limit: NonZeroUsize,
         /// List all
         #[arg(long, conflicts_with = "limit")]
         all: bool,
@@ -285,7 +295,7 @@ impl Review {
     fn run(&self) -> Result<(), TerminalError> {
         match self {
             Self::List { limit, all, at } => {
-                let limit = if *all { usize::MAX } else { *limit };
+                let limit = if *all { usize::MAX } else { limit.get() };
                 review::list(at.folder(), limit, PACKS, at.output())
             }
             Self::Show { id, at } => review::show(at.folder(), id, PACKS, at.output()),

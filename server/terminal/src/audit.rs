@@ -7,7 +7,7 @@ use std::{
 };
 
 use anstyle::Style;
-use chrono::{DateTime, Local, SecondsFormat, TimeDelta, Utc};
+use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
 use serde_json::{Value, json};
 use tabellion_calls::Calls;
 use tabellion_library::{Library, LogEntry};
@@ -23,15 +23,18 @@ use tabellion_upkeep::{
     page::{self, FAINT, NAME, Output, Page, STRONG, TITLE, WARNING},
 };
 
-use super::{log::short, nearest_used, open};
+use super::{
+    log::{local, short},
+    nearest_used, open,
+};
 
-/// Lists executions, oldest first: the last `limit` that match `filter`.
+/// Lists executions, oldest first: the last `limit` that match `filter`, and of sessions whose id begins so.
 ///
 /// # Errors
 /// If there are none next to the library, they can't be read, or standard output can't be written.
 pub fn list(
     folder: &Path,
-    filter: &ExecutionFilter,
+    (filter, session): (&ExecutionFilter, Option<&str>),
     limit: Option<usize>,
     packs: Packs,
     output: Output,
@@ -39,7 +42,14 @@ pub fn list(
     let (_, calls) = open_recorded(folder, packs)?;
     let limit = limit.unwrap_or(usize::MAX);
     let mut found = std::collections::VecDeque::new();
+    let is_in = |execution: &Execution| {
+        let id = execution.session.as_deref();
+        session.is_none_or(|beginning| id.is_some_and(|id| id.starts_with(beginning)))
+    };
     each(&calls, filter, |execution| {
+        if !is_in(&execution) {
+            return;
+        }
         if found.len() == limit {
             found.pop_front();
         }
@@ -263,8 +273,7 @@ fn as_json(execution: &Execution) -> Value {
 
 /// Adds one line: time, state, tool, caller, commit and id.
 fn add(page: &mut Page, execution: &Execution) {
-    let at = execution.created_at.with_timezone(&Local);
-    page.put(FAINT, &at.format("%Y-%m-%d %H:%M:%S").to_string());
+    page.put(FAINT, &local(&execution.created_at));
     let status = execution.end.status;
     let style = match status {
         ExecutionStatus::Success => STRONG,

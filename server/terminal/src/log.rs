@@ -3,7 +3,7 @@
 use std::{borrow::Cow, path::Path};
 
 use anstyle::Style;
-use chrono::{Local, SecondsFormat};
+use chrono::{DateTime, Local, SecondsFormat, TimeZone};
 use serde_json::{Value, json};
 use tabellion_library::{DocumentChange, LogEntry};
 use tabellion_markdown::diff;
@@ -63,7 +63,7 @@ pub fn show(folder: &Path, id: &str, output: Output) -> Result<(), TerminalError
     }
     let mut page = Page::new(output);
     page.put(TITLE, &format!("entry {}", entry.commit)).line("");
-    add_field(&mut page, "time", &local(&entry));
+    add_field(&mut page, "time", &local(&entry.time));
     add_field(&mut page, "tool", &entry.tool);
     if let Some(client) = &entry.client {
         add_field(&mut page, "client", client);
@@ -85,7 +85,7 @@ pub fn show(folder: &Path, id: &str, output: Output) -> Result<(), TerminalError
 
 fn add_line(page: &mut Page, entry: &LogEntry) {
     page.put(TITLE, short(&entry.commit)).put(Style::new(), "  ");
-    page.put(FAINT, &local(entry)).put(Style::new(), "  ");
+    page.put(FAINT, &local(&entry.time)).put(Style::new(), "  ");
     page.put(NAME, &entry.paths[0]);
     if entry.paths.len() > 1 {
         page.put(NAME, &format!(" and {} more", entry.paths.len() - 1));
@@ -106,8 +106,9 @@ pub(super) fn short(commit: &str) -> &str {
     commit.get(..SHORT).unwrap_or(commit)
 }
 
-fn local(entry: &LogEntry) -> String {
-    entry.time.with_timezone(&Local).format("%Y-%m-%d %H:%M:%S").to_string()
+/// Returns the time on this machine, for people.
+pub(super) fn local<Z: TimeZone>(time: &DateTime<Z>) -> String {
+    time.with_timezone(&Local).format("%Y-%m-%d %H:%M:%S").to_string()
 }
 
 /// Returns the diff of a document.

@@ -2,6 +2,7 @@
 
 use std::{path::Path, sync::Arc};
 
+use chrono::DateTime;
 use serde_json::json;
 use tabellion_library::Library;
 use tabellion_markdown::diff;
@@ -17,7 +18,10 @@ use tabellion_upkeep::{
     page::{self, FAINT, NAME, Output, Page, STRONG, TITLE, WARNING},
 };
 
-use super::{log::short, nearest_used, open};
+use super::{
+    log::{local, short},
+    nearest_used, open,
+};
 
 /// Number of characters of an id that distinguish reviews.
 const SHORT_ID: usize = 8;
@@ -217,7 +221,8 @@ fn line(page: &mut Page, [id, title, state, author, started_at]: [&String; 5], i
     page.put(TITLE, short_id(id));
     page.put(NAME, &format!("  {}", page::visible(title)));
     page.put(FAINT, &format!("  {state} · {}", page::visible(author)));
-    page.put(FAINT, &format!(" · {started_at}"));
+    let local = DateTime::parse_from_rfc3339(started_at).map(|time| local(&time));
+    page.put(FAINT, &format!(" · {}", local.as_deref().unwrap_or(started_at)));
     if is_stale {
         page.put(WARNING, "  stale");
     }

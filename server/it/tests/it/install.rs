@@ -119,6 +119,7 @@ fn wrong_arguments_are_refused_with_advice() {
     for (arguments, code, part) in [
         (&["install", "cursor"][..], 2, "--library <DIR>"),
         (&["install", "cursr", "--library", LIBRARY], 2, "a similar value exists: 'cursor'"),
+        (&["install", "cursor", "--library", LIBRARY, "--key", "k"], 2, "`--key` is for `--http`"),
         (&["install", "cursor", "--library", LIBRARY, "--name", "a b"], 2, "a name has 1 to 64 letters"),
         (&["install", "cursor", "--library", "."], 1, "is your home folder; choose a folder of notes"),
         (&["install", "cursor", "--library", "a/b"], 1, "`~/a/b` does not exist"),
