@@ -112,7 +112,21 @@ fn of_tool(contract: &'static ContractSpec, tool: &'static ToolSpec) -> Command 
     let command =
         if contract.rows.is_some() { Data::augment_args(command) } else { Library::augment_args(command) };
     // The description is last: the options bring one of their own.
-    Show::augment_args(command).about(tool.description)
+    let command = Show::augment_args(command).about(tool.description);
+    match usage(contract, tool, &fields) {
+        Some(usage) => command.override_usage(usage),
+        None => command,
+    }
+}
+
+/// Returns the usage of a tool with required fields, which clap takes for optional, as `--json-arguments` can have them.
+fn usage(contract: &ContractSpec, tool: &ToolSpec, fields: &[Field]) -> Option<String> {
+    let with_value = |arg: Arg| Some(format!(" --{} <{}>", arg.get_long()?, arg.get_value_names()?.first()?));
+    let required = fields.iter().filter(|field| field.is_required);
+    let required: String = required.filter_map(|field| with_value(of_field(field))).collect();
+    let document = if contract.document { " --document <PATH>" } else { "" };
+    let command = format!("tabellion call {} {} [OPTIONS]{document}", contract.id, tool.name);
+    (!required.is_empty()).then(|| format!("{command}{required}\n       {command} --json-arguments <JSON>"))
 }
 
 fn with_conditions(command: Command) -> Command {

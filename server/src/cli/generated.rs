@@ -1,6 +1,9 @@
 //! Shell completions and manual pages, made from the command line's own definition.
 
-use std::{fs, path::PathBuf};
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
 
 use clap::{Args, Command};
 use clap_complete::Shell;
@@ -34,12 +37,13 @@ pub(super) fn completions(asked: &Completions, mut program: Command) -> Result<(
 }
 
 /// Prints the manual page of `program`, or writes all.
-pub(super) fn man(asked: &Man, mut program: Command) -> Result<(), TerminalError> {
+pub(super) fn man(asked: &Man, program: Command) -> Result<(), TerminalError> {
+    let mut program = program.disable_help_subcommand(true);
+    program.build();
     if let Some(folder) = &asked.out {
         fs::create_dir_all(folder)?;
-        return Ok(clap_mangen::generate_to(program, folder)?);
+        return Ok(write(&program, folder)?);
     }
-    program.build();
     let mut command: &Command = &program;
     for name in &asked.command {
         command = command.find_subcommand(name).ok_or_else(|| {
@@ -48,8 +52,22 @@ pub(super) fn man(asked: &Man, mut program: Command) -> Result<(), TerminalError
                 .hint(format!("the commands are {}", known.join(", ")))
         })?;
     }
+    let mut text = Vec::new();
+    page(command).render(&mut text)?;
+    Ok(console::answer(&text)?)
+}
+
+/// Writes the pages of a command and of those below it.
+fn write(command: &Command, folder: &Path) -> io::Result<()> {
+    command.get_subcommands().try_for_each(|command| write(command, folder))?;
+    page(command).generate_to(folder).map(|_| ())
+}
+
+/// Returns the page of a command. Its synopsis is the usage in the command's help, which has required options and values.
+fn page(command: &Command) -> Page {
     let name = command.get_display_name().unwrap_or(command.get_name()).to_owned();
-    let mut page = Vec::new();
-    Page::new(command.clone().name(&*name.leak())).render(&mut page)?;
-    Ok(console::answer(&page)?)
+    let usage = command.clone().render_usage().to_string();
+    let usage = usage.trim_start_matches("Usage: ").to_owned();
+    Page::new(command.clone().name(&*name.leak()).override_usage(usage))
+        .source(concat!("tabellion ", env!("CARGO_PKG_VERSION")))
 }

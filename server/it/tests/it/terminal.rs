@@ -383,6 +383,14 @@ fn every_tool_has_help_a_completion_and_a_manual_page() {
         assert!(shown(&library, &["completions", shell]).contains("edit_markdown"), "{shell}");
     }
     assert!(shown(&library, &["man"]).contains("doctor"));
+    for (command, part) in [
+        (&["brainforge", "create_note"][..], "[OPTIONS] \\-\\-content <TEXT>"),
+        (&["safe-markdown-editor", "update_section"], "\\-\\-document <PATH> "),
+        (&["braindrive-markdown", "read_markdown"], concat!("\"tabellion ", env!("CARGO_PKG_VERSION"))),
+    ] {
+        let page = shown(&library, &[&["man", "call"], command].concat());
+        assert!(page.contains(part), "{page}");
+    }
     assert_eq!(run(&library, &["man", "no-such"], "").code, 1);
 }
 
