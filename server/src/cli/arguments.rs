@@ -38,6 +38,15 @@ pub(super) struct Data {
     pub(super) folder: Option<PathBuf>,
 }
 
+/// Where callers can name paths.
+#[derive(Debug, Args)]
+#[group(skip)]
+pub(super) struct Workspaces {
+    /// Folder of the host in which the call can name paths; may be repeated. If omitted: the work tree around the working directory
+    #[arg(long = "workspace", value_name = "DIR")]
+    pub(super) folders: Vec<PathBuf>,
+}
+
 /// The form of the result.
 #[derive(Debug, Args)]
 #[group(skip)]

@@ -16,7 +16,7 @@ use tabellion_terminal::call::{
 };
 use tabellion_upkeep::TerminalError;
 
-use super::arguments::{Data, Library, Show};
+use super::arguments::{Data, Library, Show, Workspaces};
 use crate::PACKS;
 
 /// Value that means standard input.
@@ -109,8 +109,11 @@ fn of_tool(contract: &'static ContractSpec, tool: &'static ToolSpec) -> Command 
         }
         None => command,
     };
-    let command =
-        if contract.rows.is_some() { Data::augment_args(command) } else { Library::augment_args(command) };
+    let command = if contract.rows.is_some() {
+        Workspaces::augment_args(Data::augment_args(command))
+    } else {
+        Library::augment_args(command)
+    };
     // The description is last: the options bring one of their own.
     let command = Show::augment_args(command).about(tool.description);
     match usage(contract, tool, &fields) {
@@ -174,7 +177,8 @@ pub(super) fn run(call: &Call) -> Result<(), TerminalError> {
     let options = &call.options;
     let place = if call.contract.rows.is_some() {
         let data = Data::from_arg_matches(options).map_err(TerminalError::new)?;
-        call::DataSource::Data(data.folder)
+        let workspaces = Workspaces::from_arg_matches(options).map_err(TerminalError::new)?;
+        call::DataSource::Data(data.folder, workspaces.folders)
     } else {
         let library = Library::from_arg_matches(options).map_err(TerminalError::new)?;
         call::DataSource::Library(library.folder)

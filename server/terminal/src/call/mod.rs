@@ -39,8 +39,8 @@ fn program() -> Agent {
 pub enum DataSource {
     /// The library in this folder.
     Library(PathBuf),
-    /// The rows in this data folder, or in the system's place for it.
-    Data(Option<PathBuf>),
+    /// The rows in this data folder, or in the system's place for it, and the folders of the host in which the call can name paths.
+    Data(Option<PathBuf>, Vec<PathBuf>),
 }
 
 /// A call of a tool.
@@ -74,7 +74,7 @@ impl Call {
     pub fn run(self, packs: Packs) -> Result<(), TerminalError> {
         let grounds = match &self.place {
             DataSource::Library(folder) => self.in_library(folder)?,
-            DataSource::Data(folder) => self.in_data(folder.as_deref())?,
+            DataSource::Data(folder, workspaces) => self.in_data(folder.as_deref(), workspaces)?,
         };
         let (service, rows) = packs.service(self.contract.id, &grounds).map_err(TerminalError::new)?;
         let client = Some(concat!("tabellion/", env!("CARGO_PKG_VERSION")).into());
@@ -84,7 +84,7 @@ impl Call {
         })?;
         let folders: Vec<_> = match &self.place {
             DataSource::Library(folder) => vec![folder.clone()],
-            DataSource::Data(_) => rows.iter().map(|rows| rows.beside("")).collect(),
+            DataSource::Data(..) => rows.iter().map(|rows| rows.beside("")).collect(),
         };
         let environment = ServerEnvironment::new(&Default::default(), &[self.contract], &folders);
         let environment = environment.map_err(TerminalError::new)?;
@@ -148,7 +148,7 @@ impl Call {
     }
 
     /// A call that changes something creates the data folder, as the server does; one that reads does not.
-    fn in_data(&self, folder: Option<&Path>) -> Result<Grounds, TerminalError> {
+    fn in_data(&self, folder: Option<&Path>, workspaces: &[PathBuf]) -> Result<Grounds, TerminalError> {
         let data = Data::choose(folder).map_err(TerminalError::new)?;
         let operation = self.contract.taker(self.tool.name, &self.arguments);
         let changes = operation.is_some_and(|operation| operation.mutating);
@@ -164,7 +164,8 @@ impl Call {
                 "name their folder with `--data DIR`; the first change, and `tabellion serve`, create them",
             ));
         }
-        Ok(Grounds { data: Some(data.place()), finishes: true, ..Grounds::default() })
+        let workspaces = workspaces.to_owned();
+        Ok(Grounds { data: Some(data.place()), workspaces, finishes: true, ..Grounds::default() })
     }
 
     /// Returns the error for a rejection; also shows it as JSON, if requested.
@@ -225,5 +226,6 @@ pub const RESERVED: &[&str] = &[
     "json-arguments",
     "library",
     "no-pager",
+    "workspace",
     "yes",
 ];
