@@ -11,6 +11,7 @@ use serde_json::{Map, Value, json};
 use tabellion_gateway::{Access, Budget, Client, Gateway, Grant, Intake, RequestOrigin, Requester, rules};
 use tabellion_runtime::{
     Contract, ContractSpec, KnownCaller, ToolSpec, openapi,
+    schema::nearest,
     spec::{RestEndpoint, RestOperation},
 };
 
@@ -71,9 +72,11 @@ impl Rest {
     pub(super) fn nowhere(&self, asked: &RestRequest) -> Refusal {
         let path = asked.request.uri().path();
         let mount = path.strip_suffix(&*asked.path).unwrap_or_default();
-        let first = |path: &str| path.split('/').nth(1).map(str::to_owned);
+        let first = |path: &'static str| path.split('/').nth(1).unwrap_or_default();
+        let wanted = asked.path.split('/').nth(1).unwrap_or_default();
+        let nearest = nearest(wanted, self.endpoints().iter().map(|endpoint| first(endpoint.path)));
         let is_near = |endpoint: &&RestEndpoint| {
-            first(endpoint.path) == first(&asked.path) || endpoint.is == RestOperation::OpenApi
+            nearest == Some(first(endpoint.path)) || endpoint.is == RestOperation::OpenApi
         };
         let near = self.endpoints().iter().filter(is_near);
         let near: Vec<_> =

@@ -209,44 +209,41 @@ pub(super) fn run(call: &Call) -> Result<(), TerminalError> {
 
 /// Returns the tool's arguments.
 fn arguments(call: &Call) -> Result<Value, TerminalError> {
-    let mut stdin = Stdin::default();
-    let mut arguments = match call.options.get_one::<String>("json-arguments") {
+    let fields = fields::from_schema(&call.tool.input.wire());
+    let values =
+        |field: &Field| call.options.get_many::<String>(&field.option(RESERVED)).into_iter().flatten();
+    let whole = call.options.get_one::<String>("json-arguments");
+    let all = fields.iter().filter(|field| is_read(field)).flat_map(values).chain(whole);
+    if all.filter(|value| *value == STDIN).count() > 1 {
+        return Err(TerminalError::new("`-` stands for standard input, which can be only one value"));
+    }
+    let mut arguments = match whole {
         None => Value::Object(Map::new()),
-        Some(text) => serde_json::from_str(&stdin.value(text)?)
+        Some(text) => serde_json::from_str(&read(text)?)
             .map_err(|error| TerminalError::new(format_args!("`--json-arguments` is not JSON: {error}")))?,
     };
-    for field in fields::from_schema(&call.tool.input.wire()) {
-        let values = call.options.get_many::<String>(&field.option(RESERVED));
-        for value in values.into_iter().flatten() {
-            let value = match field.kind {
-                Kind::Text | Kind::Json => stdin.value(value)?,
-                _ => value.clone(),
-            };
+    for field in &fields {
+        for value in values(field) {
+            let value = if is_read(field) { read(value)? } else { value.clone() };
             field.set(&mut arguments, &value)?;
         }
     }
     Ok(arguments)
 }
 
-/// Standard input, which can be the value of one option only.
-#[derive(Default)]
-struct Stdin {
-    is_read: bool,
+/// Returns true if `-` as the value of a field is standard input.
+fn is_read(field: &Field) -> bool {
+    matches!(field.kind, Kind::Text | Kind::Json)
 }
 
-impl Stdin {
-    fn value(&mut self, text: &str) -> Result<String, TerminalError> {
-        if text != STDIN {
-            return Ok(text.to_owned());
-        }
-        if self.is_read {
-            return Err(TerminalError::new("`-` stands for standard input, which can be only one value"));
-        }
-        self.is_read = true;
-        let mut read = String::new();
-        io::stdin()
-            .read_to_string(&mut read)
-            .map_err(|error| TerminalError::new(format_args!("can't read standard input: {error}")))?;
-        Ok(read)
+/// Returns the text, or standard input for `-`.
+fn read(text: &str) -> Result<String, TerminalError> {
+    if text != STDIN {
+        return Ok(text.to_owned());
     }
+    let mut read = String::new();
+    io::stdin()
+        .read_to_string(&mut read)
+        .map_err(|error| TerminalError::new(format_args!("can't read standard input: {error}")))?;
+    Ok(read)
 }

@@ -159,6 +159,12 @@ fn look(
     shown.map_err(|error| refusal(&error))
 }
 
+/// Returns the id of the only proposal whose id begins with `id`.
+pub(super) fn full_id(library: &Arc<Library>, id: &str, packs: Packs) -> Result<String, TerminalError> {
+    let reviewed = reviewed(packs)?;
+    Ok(look(reviewed, library, &call(reviewed)?, id)?.id)
+}
+
 fn refusal(error: &impl std::fmt::Display) -> TerminalError {
     TerminalError::new(page::visible(&error.to_string()))
 }

@@ -9,7 +9,7 @@ use tabellion_platform as platform;
 use tabellion_serve::{self as serve, calls, page};
 use tabellion_upkeep::{TerminalError, console::say};
 
-use super::{has_reviews, nearest_used, open};
+use super::{has_reviews, nearest_used, open, review};
 
 /// Time without a request after which the page ends.
 const IDLE_TIME: Duration = Duration::from_secs(60 * 60);
@@ -22,6 +22,7 @@ const IDLE_TIME: Duration = Duration::from_secs(60 * 60);
 pub fn web(folder: &Path, proposal: Option<&str>, packs: Packs) -> Result<(), TerminalError> {
     let folder = &*nearest_used(folder, packs);
     let library = open(folder)?;
+    let proposal = proposal.map(|id| review::full_id(&library, id, packs)).transpose()?;
     let runtime = serve::runtime()?;
     let specs: Vec<_> = packs.over_documents().collect();
     let specs = if has_reviews(&library, folder, packs) {

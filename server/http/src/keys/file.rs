@@ -251,6 +251,9 @@ impl KeyFile {
 
     /// Locks the file against other writers.
     fn lock(&self) -> Result<FileLock, KeyFileError> {
+        if self.path.is_dir() {
+            return Err(self.io(io::ErrorKind::IsADirectory.into()));
+        }
         let path = self.beside("lock");
         platform::lock_file(&path).map_err(|error| KeyFileError::Io { path, error })
     }

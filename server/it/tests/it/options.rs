@@ -113,6 +113,10 @@ fn a_wrong_value_of_a_key_is_an_invalid_command_line() {
         assert!(code == Some(2) && out.is_empty() && said.contains(why), "{arguments:?}: {code:?} {said}");
         assert_eq!(fs::read_dir(place.root()).expect("a folder").count(), 0, "{arguments:?}");
     }
+    let mut command = Command::new(TABELLION);
+    command.args(["key", "create", "--name", "Ann", "--keys", "."]).current_dir(place.root());
+    assert_eq!(ended(&mut command).0, Some(1));
+    assert_eq!(fs::read_dir(place.root()).expect("a folder").count(), 0, "a folder gets no lock");
 }
 
 #[test]

@@ -395,6 +395,8 @@ async fn what_endpoints_call_is_no_tool_of_mcp_and_changes_nothing_where_nothing
     assert_eq!(status, 404, "{refused}");
     let paths = forge.described["paths"].as_object().expect("paths");
     assert!(!paths.contains_key(start.1) && paths.contains_key("/workflows/instances"));
+    let (status, refused) = forge.ask(owner(), ("GET", "/toolz"), None).await;
+    assert!(status == 404 && refused["error"]["message"].to_string().contains("/tools`"), "{refused}");
     let (status, listed) = forge.ask(owner(), ("GET", "/workflows/instances"), None).await;
     assert_eq!((status, &listed["count"]), (200, &json!(0)));
 

@@ -87,15 +87,20 @@ pub(crate) fn import(
     };
     is_free()?;
     let lines = lines(from, spec)?;
+    let is_new = !folder.exists();
     file::create_folder(folder).map_err(io_failure("create", folder))?;
     let usage = usage::alone(&path)?;
     is_free()?;
-    let (_, checked) = replacement::replace(&path, spec, &usage, |connection| {
+    let imported = replacement::replace(&path, spec, &usage, |connection| {
         read_export(spec, lines, connection, |entry| {
             log::insert(connection, entry)?;
             replay(connection, spec, entry)
         })?;
         replica::check(connection, spec)
-    })?;
-    Ok(checked)
+    });
+    if imported.is_err() && is_new {
+        // No other process has a share of the lock. Windows may keep the file, and with it the folder.
+        let _ = fs::remove_file(usage::lock_path(&path)).and_then(|()| fs::remove_dir(folder));
+    }
+    imported.map(|(_, checked)| checked)
 }

@@ -1,6 +1,9 @@
 //! Locks of the processes that use a data file: each holds a share of a lock, and one that replaces or migrates the file holds all of it.
 
-use std::{io, path::Path};
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
 
 use tabellion_platform::{FileLock, try_lock_file, try_share_lock};
 use tabellion_runtime::Failure;
@@ -13,6 +16,11 @@ pub(crate) struct Usage(
     #[expect(dead_code, reason = "held, never read: closing it releases the lock")] FileLock,
 );
 
+/// Returns the path of the lock of a data file.
+pub(crate) fn lock_path(path: &Path) -> PathBuf {
+    path.with_extension("use")
+}
+
 /// Takes a share.
 pub(crate) fn shared(path: &Path) -> Result<Usage, Failure> {
     let lock = create(path)?;
@@ -22,7 +30,7 @@ pub(crate) fn shared(path: &Path) -> Result<Usage, Failure> {
 
 /// As [`shared`], for reading only: a reader without the permission to lock needs no share.
 pub(crate) fn shared_if_possible(path: &Path) -> Result<Option<Usage>, Failure> {
-    let lock = path.with_extension("use");
+    let lock = lock_path(path);
     match try_share_lock(&lock) {
         Ok(Some(share)) => Ok(Some(Usage(share))),
         Ok(None) => Err(being_replaced()),
@@ -40,8 +48,8 @@ pub(crate) fn alone(path: &Path) -> Result<Usage, Failure> {
     })
 }
 
-fn create(path: &Path) -> Result<std::path::PathBuf, Failure> {
-    let lock = path.with_extension("use");
+fn create(path: &Path) -> Result<PathBuf, Failure> {
+    let lock = lock_path(path);
     tabellion_platform::create_own(&lock).map_err(io_failure("create", &lock))?;
     Ok(lock)
 }

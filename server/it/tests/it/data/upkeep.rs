@@ -122,7 +122,7 @@ fn an_export_is_the_data_and_a_backup_too() {
     fs::write(broken.beside("cut"), &lines[..lines.len() - 20]).expect("written");
     let (code, _, said) = broken.upkeep(&["import", &broken.beside("cut").to_string_lossy()]);
     assert!(code == Some(1) && said.contains("is not one of an export"), "{said}");
-    assert!(!broken.file().exists(), "what can't be imported leaves no file");
+    assert!(!broken.folder().exists(), "what can't be imported leaves nothing");
 }
 
 /// A reader that ends early, such as `head`, does not cause an error.
