@@ -76,6 +76,14 @@ pub enum VcsError {
         /// Sentence about the existing ones.
         existing: String,
     },
+    /// The name that stands for one that was left out has no commit.
+    #[error("{reason}; {existing}")]
+    NoDefault {
+        /// The missing branch.
+        reason: &'static str,
+        /// Sentence about the existing ones.
+        existing: String,
+    },
     /// Several objects have ids with this prefix.
     #[error("several objects have ids that begin with `{0}`; give more digits")]
     AmbiguousRevision(String),
@@ -132,6 +140,7 @@ impl VcsError {
             Self::Incomplete { .. } => "repository_incomplete",
             Self::Damaged { .. } => "repository_damaged",
             Self::UnknownRevision { .. } => "revision_unknown",
+            Self::NoDefault { .. } => "revision_missing",
             Self::AmbiguousRevision(_) => "revision_ambiguous",
             Self::NotACommit(_) => "revision_no_commit",
             Self::NoCommits(_) => "repository_empty",

@@ -75,7 +75,8 @@ fn the_default_branch_is_the_remotes_or_a_known_name() {
         (&["main", "topic"][..], "topic", None, Some("main")),
         (&["master", "topic"], "topic", None, Some("master")),
         (&["main", "develop"], "main", Some("develop"), Some("develop")),
-        (&["main"], "main", Some("gone"), Some("main")),
+        (&["topic"], "topic", Some("develop"), Some("develop")),
+        (&["topic", "other"], "topic", Some("main"), Some("main")),
         (&["a", "b"], "b", None, Some("b")),
     ] {
         let name = format!("ws/{}-{head}-{}", branches.join("-"), origin.unwrap_or("none"));
@@ -94,5 +95,13 @@ fn the_default_branch_is_the_remotes_or_a_known_name() {
         let repository = place.open(&top.to_string_lossy()).expect("a repository");
         let found = repository.default_branch().expect("a branch");
         assert_eq!(found.as_deref(), expected, "{name}");
+        // A comparison with it is not one of the checked-out branch with itself.
+        match repository.default_revision() {
+            Ok(base) => assert_eq!(Some(&*base.name), expected, "{name}"),
+            Err(error) => {
+                let expected = "no branch is known to be the default one; branches are `a`, `b`";
+                assert_eq!(error.to_string(), expected, "{name}");
+            }
+        }
     }
 }

@@ -7,6 +7,10 @@ use crate::{
     repository::GitRepository,
 };
 
+/// Folders of the references to branches: those here, and those that were fetched from `origin`.
+const LOCAL: &str = "refs/heads/";
+const ORIGIN: &str = "refs/remotes/origin/";
+
 /// Upper bound of the branches that an error lists.
 const MAX_LISTED: usize = 20;
 
@@ -97,7 +101,13 @@ impl GitRepository {
         };
         if matches!(name, "HEAD" | "@") {
             let head = self.git.head().map_err(unreadable)?;
-            let id = head.id().ok_or_else(|| VcsError::NoCommits(self.path().to_owned()))?;
+            let Some(id) = head.id() else {
+                let reason = "HEAD is on a branch without commits";
+                return Err(match self.branches()?[..] {
+                    [] => VcsError::NoCommits(self.path().to_owned()),
+                    _ => VcsError::NoDefault { reason, existing: self.existing("")? },
+                });
+            };
             return self.commit_at(name, id.detach());
         }
         let reference = |full: String| -> Result<Option<ObjectId>, VcsError> {
@@ -118,7 +128,7 @@ impl GitRepository {
         if let Some(id) = self.by_id(name)? {
             return self.commit_at(name, id);
         }
-        if let Some(id) = reference(format!("refs/remotes/origin/{name}"))? {
+        if let Some(id) = reference(format!("{ORIGIN}{name}"))? {
             return self.commit_at(name, id);
         }
         Err(VcsError::UnknownRevision { name: name.to_owned(), existing: self.existing(name)? })
@@ -160,11 +170,16 @@ impl GitRepository {
 
     /// Returns a sentence about the existing branches, beginning with the one that was probably meant.
     fn existing(&self, name: &str) -> Result<String, VcsError> {
-        let branches = self.branches()?;
+        let mut branches = self.branches()?;
+        if branches.is_empty() {
+            let remote = self.branches_below(ORIGIN)?.into_iter().filter(|name| name != "HEAD");
+            branches = remote.map(|name| format!("origin/{name}")).collect();
+        }
         let similar = branches.iter().take(MAX_COMPARED);
         let similar = similar.map(|branch| (strsim::damerau_levenshtein(name, branch), branch));
         let similar = similar.min_by_key(|(distance, _)| *distance);
-        let similar = similar.filter(|(distance, _)| *distance <= 1 + name.chars().count() / 4);
+        let similar =
+            similar.filter(|(distance, _)| !name.is_empty() && *distance <= 1 + name.chars().count() / 4);
         let mut sentence = match similar {
             Some((_, branch)) => format!("did you mean `{branch}`? "),
             None => String::new(),
@@ -187,51 +202,87 @@ impl GitRepository {
     /// # Errors
     /// If they can't be read.
     pub fn branches(&self) -> Result<Vec<String>, VcsError> {
+        self.branches_below(LOCAL)
+    }
+
+    /// Returns the names of the references below a folder, in order and without it.
+    fn branches_below(&self, folder: &str) -> Result<Vec<String>, VcsError> {
         let unreadable = |error: gix::Error| self.damaged("the branches", &error);
         let references = self.git.references().map_err(unreadable)?;
         let mut names = Vec::new();
-        for branch in references.local_branches().map_err(unreadable)? {
+        for branch in references.prefixed(folder).map_err(unreadable)? {
             let branch = branch.map_err(unreadable)?;
-            names.push(text(branch.name().shorten().to_owned()));
+            let name = branch.name().as_bstr();
+            names.push(text(name.strip_prefix(folder.as_bytes()).unwrap_or(name).to_owned()));
         }
         names.sort_unstable();
         Ok(names)
     }
 
-    /// Returns the project's main branch: the one that `origin` names, if it exists here too; else `main`, `master` or `trunk`; else the
+    /// Returns the project's main branch: the one that `origin` names; else `main`, `master` or `trunk`, here or else at `origin`; else the
     /// checked-out branch; else the only one. `None` if none of them exists.
     ///
     /// # Errors
     /// If the branches can't be read.
     pub fn default_branch(&self) -> Result<Option<String>, VcsError> {
-        let branches = self.branches()?;
-        let has = |name: &String| branches.contains(name);
-        let head = self.checkout()?.branch;
-        if self.git.is_bare() && head.as_ref().is_some_and(has) {
-            return Ok(head);
-        }
-        if let Some(name) = self.origins_branch().filter(has) {
-            return Ok(Some(name));
-        }
-        let main = MAIN_BRANCHES.map(str::to_owned);
-        if let Some(name) = main.into_iter().find(has) {
+        if let Some((name, _)) = self.main_branch()? {
             return Ok(Some(name));
         }
         // Before the first commit, the branch is the one that will be created.
+        let head = self.checkout()?.branch;
         if head.is_some() {
             return Ok(head);
         }
-        match &branches[..] {
+        match &self.branches()?[..] {
             [only] => Ok(Some(only.clone())),
             _ => Ok(None),
         }
+    }
+
+    /// Returns the commit of the main branch, for comparisons with it, even if a tag has its name. The checked-out branch is taken only if
+    /// it is the only one: compared with itself, it would seem to have no changes.
+    ///
+    /// # Errors
+    /// If no branch is known to be the main one; if the branches can't be read.
+    pub fn default_revision(&self) -> Result<Revision, VcsError> {
+        let (name, reference) = match (self.main_branch()?, &self.branches()?[..]) {
+            (Some(main), _) => main,
+            (None, [only]) => (only.clone(), format!("refs/heads/{only}")),
+            (None, []) if self.checkout()?.commit.is_none() => {
+                return Err(VcsError::NoCommits(self.path().to_owned()));
+            }
+            (None, _) => {
+                let reason = "no branch is known to be the default one";
+                return Err(VcsError::NoDefault { reason, existing: self.existing("")? });
+            }
+        };
+        Ok(Revision { name, ..self.named(&reference)? })
+    }
+
+    /// Returns the short and the full name of the branch that is known to be the main one: of a bare repository, the checked-out one.
+    fn main_branch(&self) -> Result<Option<(String, String)>, VcsError> {
+        let (here, there) = (self.branches()?, self.branches_below(ORIGIN)?);
+        let local = |name: &str| {
+            let reference = || (name.to_owned(), format!("{LOCAL}{name}"));
+            here.iter().any(|branch| branch == name).then(reference)
+        };
+        let remote = |name: &str| {
+            let reference = || (name.to_owned(), format!("{ORIGIN}{name}"));
+            there.iter().any(|branch| branch == name).then(reference)
+        };
+        let checked_out = if self.git.is_bare() { self.checkout()?.branch } else { None };
+        Ok(checked_out
+            .and_then(|name| local(&name))
+            .or_else(|| self.origins_branch().and_then(|name| local(&name).or_else(|| remote(&name))))
+            .or_else(|| MAIN_BRANCHES.into_iter().find_map(local))
+            .or_else(|| MAIN_BRANCHES.into_iter().find_map(remote)))
     }
 
     /// Returns the short name of the branch that the remote repository `origin` has checked out.
     fn origins_branch(&self) -> Option<String> {
         let head = self.git.try_find_reference("refs/remotes/origin/HEAD").ok()??;
         let target = head.target();
-        let name = target.try_name()?.as_bstr().strip_prefix(b"refs/remotes/origin/")?;
+        let name = target.try_name()?.as_bstr().strip_prefix(ORIGIN.as_bytes())?;
         Some(name.to_str_lossy().into_owned())
     }
 

@@ -115,6 +115,22 @@ fn a_repository_without_commits_says_so() {
 }
 
 #[test]
+fn a_branch_without_commits_is_not_an_empty_repository() {
+    let place = Playground::new();
+    let top = place.init("ws/repo");
+    git(&top, &["tag", "main"]);
+    commit(&top, &[("b", Some("b"))], "second");
+    git(&top, &["checkout", "-q", "--orphan", "fresh"]);
+    let repository = place.open("repo").expect("a repository");
+    let error = repository.revision("HEAD").expect_err("no commits");
+    assert_eq!(error.to_string(), "HEAD is on a branch without commits; branches are `main`");
+    // The tag of the same name does not hide the main branch.
+    let base = repository.default_revision().expect("a branch");
+    let expected = git(&top, &["rev-parse", "refs/heads/main"]);
+    assert_eq!((base.name, base.commit.to_string()), ("main".into(), expected));
+}
+
+#[test]
 fn many_branches_are_listed_in_part() {
     let place = Playground::new();
     let top = place.init("ws/repo");

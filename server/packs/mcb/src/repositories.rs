@@ -260,7 +260,10 @@ fn compared(
     base: Option<&str>,
     target: Option<&str>,
 ) -> Result<TreeComparison, Failure> {
-    let base = revision(repository, base, "/base_branch")?;
+    let base = match base {
+        Some(_) => revision(repository, base, "/base_branch")?,
+        None => repository.default_revision().map_err(|error| unnamed(error, "/base_branch"))?,
+    };
     let target = revision(repository, Some(target.unwrap_or(HEAD)), "/target_branch")?;
     let comparison = repository.compare(&base, &target, &cx.stop());
     comparison.map_err(failure)
@@ -273,12 +276,20 @@ fn revision(repository: &GitRepository, name: Option<&str>, pointer: &str) -> Re
         None => repository.default_branch().map_err(failure)?,
     };
     let name = name.or(default.as_deref()).unwrap_or(HEAD);
-    repository.revision(name).map_err(|error| match error {
+    repository.revision(name).map_err(|error| unnamed(error, pointer))
+}
+
+/// Returns the failure of a request whose member names no commit.
+fn unnamed(error: VcsError, pointer: &str) -> Failure {
+    match error {
+        VcsError::NoDefault { .. } => {
+            invalid(NO_SUCH, pointer, format!("{error}; give `{}`", pointer.trim_start_matches('/')))
+        }
         VcsError::UnknownRevision { .. } | VcsError::AmbiguousRevision(_) | VcsError::NotACommit(_) => {
             invalid(NO_SUCH, pointer, error.to_string())
         }
         other => failure(other),
-    })
+    }
 }
 
 /// Returns the failure for the client.
@@ -293,6 +304,7 @@ fn failure(error: VcsError) -> Failure {
         | VcsError::Incomplete { .. }
         | VcsError::NoCommits(_) => invalid(PATH, "/repo_path", message),
         VcsError::UnknownRevision { .. }
+        | VcsError::NoDefault { .. }
         | VcsError::AmbiguousRevision(_)
         | VcsError::NotACommit(_)
         | VcsError::Unrelated { .. } => invalid(NO_SUCH, "/base_branch", message),

@@ -199,4 +199,8 @@ fn what_can_not_be_read_is_refused_with_its_rule() {
     let lines = json!({ "query": "a\nb" });
     assert_eq!(bench.refusal("vcs", ask("search_branch", lines)), "query");
     assert_eq!(bench.changes(), changes, "reading leaves no entry in the log");
+    git(&bench.folder().join("shop"), &["checkout", "-q", "--orphan", "fresh"]);
+    let error = bench.answer("vcs", ask("compare_branches", json!({}))).expect_err("no commits");
+    let expected = "HEAD is on a branch without commits; branches are `main`, `topic`; give `target_branch`";
+    assert_eq!(error["message"], expected);
 }
