@@ -94,8 +94,8 @@ pub enum RowError {
         /// Keys of the rows on the way, from the first one back to it.
         way: Vec<Value>,
     },
-    /// The row is the default org.
-    #[error("{entity} {key} can't be deleted: calls that name no {entity} are in it")]
+    /// The row is the default org, or that of the default caller.
+    #[error("{entity} {key} can't be deleted: calls that name no {entity} need it")]
     Kept {
         /// Name of the entity.
         entity: &'static str,

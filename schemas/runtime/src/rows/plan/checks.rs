@@ -86,12 +86,15 @@ impl Plan<'_> {
         Ok(())
     }
 
-    /// Checks that a row can be removed at all: the default org can't.
+    /// Checks that a row can be removed at all: those of calls that name no org and no caller can't.
     pub(super) fn check_kept(&self, entity: &'static EntitySpec, row: &Row) -> Result<(), RowError> {
         let key = entity.key.first().and_then(|name| row.get(*name));
-        match self.spec.org {
-            Some(org) if entity.scope == Scope::Root && key.is_some_and(|key| key == org.default) => {
-                Err(RowError::Kept { entity: entity.name, key: key.map(shown).unwrap_or_default() })
+        let org = self.spec.org.filter(|_| entity.scope == Scope::Root).map(|org| org.default);
+        let caller = self.spec.caller.filter(|caller| caller.entity == entity.name);
+        let default = org.or(caller.map(|caller| caller.default));
+        match key {
+            Some(key) if default.is_some_and(|default| key == default) => {
+                Err(RowError::Kept { entity: entity.name, key: shown(key) })
             }
             _ => Ok(()),
         }
