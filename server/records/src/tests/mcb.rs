@@ -280,6 +280,20 @@ fn the_caller_is_the_user_of_its_key_or_else_the_one_that_it_names() {
             (found, _) => panic!("{case}: {found:?}"),
         }
     }
+    // A key's user acts for itself alone.
+    let ada = CallContext { user: Some("ada".into()), ..CallContext::default() };
+    for (by, expected) in [("ada", Ok("ada")), ("user_default", Err("must be `ada`"))] {
+        let issue = json!({"action": "create", "resource": "issue", "project_id": "p",
+            "data": {"title": "x", "created_by": by}});
+        match (bench.call(&ada, "entity", issue), expected) {
+            (Ok(found), Ok(expected)) => assert_eq!(found.response["created_by"], expected),
+            (Err(error), Err(part)) => {
+                assert_eq!(error["violations"][0]["pointer"], "/data/created_by");
+                assert!(error["message"].as_str().unwrap().contains(part), "{error}");
+            }
+            (found, _) => panic!("{by}: {found:?}"),
+        }
+    }
 }
 
 #[test]

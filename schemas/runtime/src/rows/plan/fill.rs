@@ -181,6 +181,13 @@ impl Plan<'_> {
             return Err(immutable(name, true));
         }
         let given = given.map(|value| self.given(field, value.clone())).transpose()?;
+        if field.from == Some(CALLER)
+            && let (Some(given), Some(user)) = (&given, self.facts.get(USER).filter(|user| !user.is_null()))
+            && given != user
+        {
+            let problem = format!("must be {}, the user of the caller's key; leave it out", shown(user));
+            return Err(RowError::Value { field: name.into(), problem });
+        }
         match (field.kind, given) {
             (FieldType::Now(_), _) => draft.make(name, self.view.fresh().now().into()),
             (FieldType::Seq, _) => draft.make(name, self.view.fresh().seq()?.into()),
@@ -189,13 +196,16 @@ impl Plan<'_> {
                 let number = self.next(entity, field, next, draft).await?;
                 match given {
                     Some(given) if next.strict && given != number => {
-                        return Err(RowError::NotNext {
-                            field: name,
-                            next: number.as_i64().unwrap_or_default(),
-                        });
+                        return Err(RowError::NotNext { field: name, next: number });
                     }
                     Some(given) => draft.set(name, given),
-                    None => draft.make(name, number),
+                    None => draft.make(
+                        name,
+                        checked(field, number.into()).map_err(|_| RowError::Value {
+                            field: name.into(),
+                            problem: format!("can't follow {}; give one", number - 1),
+                        })?,
+                    ),
                 }
             }
             (_, Some(given)) => draft.set(name, given),
@@ -230,14 +240,14 @@ impl Plan<'_> {
         field: &'static FieldSpec,
         next: Next,
         draft: &Draft,
-    ) -> Result<Value, RowError> {
+    ) -> Result<i64, RowError> {
         let filters = next.within.iter().map(|name| Filter::is(name, draft.get(name).clone()));
         let mut select = Select::new(entity, filters.collect());
         select.order = vec![(field.name, Order::Down)];
         select.limit = Some(1);
         let rows = self.select(select).await?;
         let numbers = rows.iter().filter_map(|row| row.get(field.name)?.as_i64());
-        Ok((numbers.max().unwrap_or(0) + 1).into())
+        Ok(numbers.max().unwrap_or(0) + 1)
     }
 
     pub(super) fn make_secrets(
