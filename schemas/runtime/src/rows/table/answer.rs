@@ -9,10 +9,7 @@ use super::{
 use crate::{
     call::ReadCx,
     context::{TOTAL, TRUNCATED},
-    rows::{
-        Filter, Plan, Row, RowError, Rows, Select, Test, error::shown, plan::not_found, value::checked,
-        view::Order,
-    },
+    rows::{Filter, Plan, Row, RowError, Rows, Select, Test, error::shown, value::checked, view::Order},
     spec::{Action, EntitySpec, FieldSpec, FieldType, FilterBy, ListFilter, Scope},
 };
 
@@ -90,13 +87,22 @@ impl Table {
                 select.all.push(Filter { field: name, test: Test::More, value: after });
                 return Ok(());
             }
+            // Numbers of rows begin at 1.
+            Some(_) if after.as_i64().is_some_and(|number| number < 1) => return Ok(()),
             Some(name) => {
                 let mut found = Select::new(entity, vec![Filter::is(name, after.clone())]);
                 found.limit = Some(1);
                 plan.select(found).await?.pop()
             }
         };
-        select.after = Some(row.ok_or_else(|| not_found(entity, &[after]))?);
+        select.after = Some(row.ok_or_else(|| RowError::Value {
+            field: self.operation.after.unwrap_or_default().into(),
+            problem: format!(
+                "names no {} that is there now: {}; list again from the beginning, without it",
+                entity.name,
+                shown(&after)
+            ),
+        })?);
         Ok(())
     }
 
