@@ -344,7 +344,9 @@ fn stale(path: &str, expected: &Precondition, found: Option<&ContentId>) -> Fail
         (Precondition::Has(_), Some(_)) => {
             format!("`{path}` has changed since; read it (or preview again) and repeat the change")
         }
-        (Precondition::Has(_), None) => format!("`{path}` no longer exists; list the files and decide anew"),
+        (Precondition::Has(_), None) => {
+            format!("`{path}` no longer exists; list what is there and decide anew")
+        }
         (Precondition::Absent, _) => format!("`{path}` already exists; read it and decide anew"),
     };
     Failure::new(FailureKind::Conflict, message)

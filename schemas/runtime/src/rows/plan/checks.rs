@@ -102,12 +102,14 @@ impl Plan<'_> {
 
     /// Checks that the call's org exists.
     pub(in crate::rows) async fn check_org(&self, entity: &'static EntitySpec) -> Result<(), RowError> {
-        let (Some(_), Some(org), Some(key)) = (entity.org_field(), self.spec.org, self.org()) else {
+        let is_within = entity.org_field().is_some() || entity.scope == Scope::Root && self.within.is_bound;
+        let (true, Some(org), Some(key)) = (is_within, self.spec.org, self.org()) else {
             return Ok(());
         };
         let orgs = self.entity(org.entity)?;
         match self.get(orgs, std::slice::from_ref(&key)).await? {
             Some(_) => Ok(()),
+            None if self.within.is_bound => Err(no_such(org.argument.unwrap_or_default(), orgs, &key)),
             None => Err(not_found(orgs, &[key])),
         }
     }

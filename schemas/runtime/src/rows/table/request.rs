@@ -198,7 +198,21 @@ pub(super) async fn find(
     operation: &'static RowOperation,
     arguments: &Row,
 ) -> Result<Row, RowError> {
-    let missing = || not_found(entity, &arguments.values().cloned().collect::<Vec<_>>());
+    // Arguments beside the key say where the row is.
+    let missing = || {
+        let (key, beside): (Vec<_>, Vec<_>) = arguments
+            .iter()
+            .partition(|(name, _)| entity.key.is_empty() || entity.key.contains(&name.as_str()));
+        if key.is_empty() {
+            return not_found(
+                entity,
+                &beside.into_iter().map(|(_, value)| value.clone()).collect::<Vec<_>>(),
+            );
+        }
+        let key = key.into_iter().map(|(_, value)| shown(value)).collect::<Vec<_>>().join(" ");
+        let beside = beside.into_iter().map(|(name, value)| format!(" with `{name}` {}", shown(value)));
+        RowError::NotFound { entity: entity.name, key: key + &beside.collect::<String>() }
+    };
     let values: Vec<_> = entity.key.iter().filter_map(|name| arguments.get(*name).cloned()).collect();
     if values.len() == entity.key.len() {
         let row = plan.get(entity, &values).await?;
@@ -206,7 +220,11 @@ pub(super) async fn find(
             let mut arguments = arguments.iter();
             arguments.all(|(name, value)| filter(entity, name, value).is_ok_and(|filter| filter.passes(row)))
         };
-        return row.filter(has).ok_or_else(missing);
+        let Some(row) = row.filter(has) else {
+            plan.check_org(entity).await?;
+            return Err(missing());
+        };
+        return Ok(row);
     }
     let mut filters = vec![];
     for (name, value) in arguments {
@@ -218,7 +236,11 @@ pub(super) async fn find(
     }
     let mut select = Select::new(entity, filters);
     select.limit = Some(1);
-    plan.select(select).await?.pop().ok_or_else(missing)
+    let Some(row) = plan.select(select).await?.pop() else {
+        plan.check_org(entity).await?;
+        return Err(missing());
+    };
+    Ok(row)
 }
 
 /// Returns the filter for a field and a value of a request.
