@@ -1,6 +1,7 @@
 //! Values of fields: their validity, and their canonical form in the store.
 
 use serde_json::{Number, Value};
+use unicode_normalization::{UnicodeNormalization, char::is_combining_mark};
 
 use super::{
     error::RowError,
@@ -88,10 +89,10 @@ fn text(value: Value, min: usize, max: usize) -> Result<Value, String> {
     Err(format!("must have {min} to {max} characters"))
 }
 
-/// Returns the slug of a text: its ASCII letters in lower case and its digits, with one `-` for all else between them.
+/// Returns the slug of a text: its ASCII letters, without accents and in lower case, and its digits, with one `-` for all else between them.
 pub(super) fn slug(text: &str) -> String {
     let mut slug = String::new();
-    for char in text.chars() {
+    for char in text.nfd().filter(|char| !is_combining_mark(*char)) {
         if char.is_ascii_alphanumeric() {
             slug.push(char.to_ascii_lowercase());
         } else if !slug.is_empty() && !slug.ends_with('-') {

@@ -64,7 +64,7 @@ impl Plan<'_> {
             let pairs = || fields.windows(2).map(|pair| (pair[0], pair[1]));
             let wrong = |field: &str, problem: String| RowError::Value { field: field.into(), problem };
             match rule {
-                RowRule::AnyOf(fields) if fields.iter().all(|name| value(name).is_none()) => {
+                RowRule::AnyOf(fields) if fields.iter().all(|name| value(name).is_none_or(is_blank)) => {
                     return Err(RowError::NoneOf { fields: fields.to_vec() });
                 }
                 RowRule::AnyOf(_) => {}
@@ -210,6 +210,10 @@ impl Plan<'_> {
         }
         Ok(())
     }
+}
+
+fn is_blank(value: &Value) -> bool {
+    value.as_str().is_some_and(|text| text.trim().is_empty())
 }
 
 fn circle(field: &'static str, way: Vec<Value>) -> RowError {
