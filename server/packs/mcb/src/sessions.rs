@@ -64,6 +64,7 @@ pub(super) async fn create(
     }
     let row = plan.create(entity(AGENT_SESSION)?, data).await?;
     let mut answer = picked(&row, &["agent_type", "status"]);
+    check_worktree(&plan, &row).await?;
     answer.insert("session_id".into(), row["id"].clone());
     stage(cx, plan, "create", (AGENT_SESSION, &row), typed(answer)?)
 }
@@ -177,11 +178,29 @@ pub(super) async fn update(
     let mut plan = call.plan();
     let row = plan.update(entity(AGENT_SESSION)?, &[old["id"].clone()], set).await?;
     let mut answer = picked(&row, &["id", "status"]);
+    if ONCE.iter().any(|field| row[*field] != old[*field]) {
+        check_worktree(&plan, &row).await?;
+    }
     answer.insert("updated".into(), true.into());
     stage(cx, plan, "update", (AGENT_SESSION, &row), typed(answer)?)
 }
 
 /// Sets the fields that follow from a new status: a session that is no longer active has ended.
+/// Checks that the worktree of a session is in a repository of its project.
+async fn check_worktree(plan: &Plan<'_>, session: &Row) -> Result<(), RowError> {
+    let (project, worktree) = (&session["project_id"], &session["worktree_id"]);
+    if project.is_null() || worktree.is_null() {
+        return Ok(());
+    }
+    let worktree = plan.get(entity("worktree")?, std::slice::from_ref(worktree)).await?;
+    let Some(repository) = worktree.map(|row| row["repository_id"].clone()) else { return Ok(()) };
+    let repository = plan.get(entity("repository")?, &[repository]).await?;
+    if repository.is_none_or(|row| row["project_id"] == *project) {
+        return Ok(());
+    }
+    Err(RowError::Elsewhere { field: "worktree_id", same: "project_id" })
+}
+
 fn end_or_reopen(old: &Row, set: &mut Row, now: i64) {
     let Some(status) = text(set, "status") else { return };
     let is_active = status == "active";

@@ -53,8 +53,17 @@ fn a_session_is_created_of_any_agent_and_read_with_all_its_fields() {
 fn what_is_wrong_with_a_session_is_said_and_changes_nothing() {
     let bench = Bench::with_project();
     let id = create(&bench, json!({ "model": "m", "agent_type": "a" }));
+    bench.add_project("other");
+    bench.add("repository", json!({ "id": "r", "project_id": "other", "name": "r", "url": "u" }));
+    bench.add("branch", json!({ "id": "b", "repository_id": "r", "name": "main" }));
+    bench.add("worktree", json!({ "id": "w", "repository_id": "r", "branch_id": "b", "path": "/w" }));
     let before = bench.export();
     let cases = [
+        (
+            json!({ "action": "create", "agent_type": "a", "project_id": "shop", "worktree_id": "w", "data": { "model": "m" } }),
+            "no_such",
+        ),
+        (update(&id, json!({ "worktree_id": "w" })), "no_such"),
         (json!({ "action": "create", "project_id": "shop", "data": { "model": "m" } }), "agent_type_given"),
         (json!({ "action": "create", "project_id": "shop", "agent_type": "a", "data": {} }), "required"),
         (
