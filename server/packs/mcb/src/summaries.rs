@@ -9,7 +9,7 @@ use tabellion_runtime::{
 use super::{
     bound::fall_back_to_session,
     call::{Call, entity, stage},
-    values::{fall_back, join, picked, required, text, texts, typed, without_nulls},
+    values::{fall_back, invalid, join, picked, required, text, texts, typed, without_nulls},
 };
 
 /// Name of the entity.
@@ -39,7 +39,10 @@ pub(super) async fn store(
         fall_back_to_session(&call, &mut data, &session).await?;
     }
     fall_back(&mut data, "project_id", &call.provenance);
-    required(&data, "project_id")?;
+    if text(&data, "project_id").is_none() {
+        let message = "`project_id` is missing; give it as an argument, the id of the project of the session";
+        return Err(invalid("missing", "/project_id", message));
+    }
     let mut provenance = call.provenance.to_value();
     if let Some(repo) = data.shift_remove("repo_id") {
         provenance["repo_id"] = repo;

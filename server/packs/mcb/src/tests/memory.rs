@@ -342,6 +342,10 @@ fn the_newest_summary_of_a_session_is_read_by_both_tools() {
     assert_eq!(bench.rows("session_summary").len(), 2);
     let other = json!({ "action": "summarize", "session_id": "s-9", "project_id": "other" });
     assert_eq!(bench.refusal(session, other), "not_found");
+    let anywhere = bench.by(&Caller::new().without("project_id"));
+    let unplaced = json!({ "action": "summarize", "session_id": "s-8", "data": { "topics": ["new"] } });
+    let error = anywhere.answer(session, unplaced).expect_err("no project");
+    assert_eq!(error["violations"][0]["pointer"], "/project_id", "{error}");
 }
 
 #[test]
