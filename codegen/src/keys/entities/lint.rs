@@ -210,9 +210,11 @@ impl Lint<'_> {
                     ),
                     Some(to) => {
                         self.constants(&at, &to.file, &other.set);
+                        self.constants(&at, &to.file, &other.unless);
                         let unknown: Vec<_> = other
                             .set
                             .keys()
+                            .chain(other.unless.keys())
                             .filter(|name| !to.file.fields.contains_key(*name))
                             .cloned()
                             .collect();
@@ -224,6 +226,8 @@ impl Lint<'_> {
                 }
             }
         }
+        self.names("/retired", &file.retired.keys().copied().collect::<Vec<_>>());
+        self.constants("/retired", file, &file.retired);
         for (i, edges) in file.acyclic.iter().enumerate() {
             let names = [Some(edges.from), Some(edges.to), edges.by];
             self.names(&format!("/acyclic/{i}"), &names.into_iter().flatten().collect::<Vec<_>>());

@@ -68,6 +68,8 @@ pub struct EntityFile {
     pub rules: Vec<RowRule>,
     #[serde(default)]
     pub adds: IndexMap<&'static str, Copied>,
+    #[serde(default)]
+    pub retired: IndexMap<&'static str, Value>,
     #[serde(default, deserialize_with = "one_or_several")]
     pub operations: &'static [OperationsOf],
 }
@@ -172,6 +174,8 @@ pub struct Other {
     pub key: &'static str,
     #[serde(default)]
     pub when: IndexMap<&'static str, Value>,
+    #[serde(default)]
+    pub unless: IndexMap<&'static str, Value>,
     pub set: IndexMap<&'static str, Value>,
 }
 

@@ -66,7 +66,8 @@ fn entity(rows: &Rows, entity: &Entity) -> EntitySpec {
         also: list(also.filter_map(|(on, other)| {
             Some(Also {
                 on: changing(on)?,
-                when: list(other.when.iter().map(|(field, is)| (*field, json(is)))),
+                when: constants(&other.when),
+                unless: constants(&other.unless),
                 entity: other.entity,
                 key: other.key,
                 set: assignments(&other.set),
@@ -79,7 +80,12 @@ fn entity(rows: &Rows, entity: &Entity) -> EntitySpec {
             reference: of.reference,
             field: of.field,
         })),
+        retired: constants(&file.retired),
     }
+}
+
+fn constants(values: &IndexMap<&'static str, Value>) -> &'static [(&'static str, &'static str)] {
+    list(values.iter().map(|(field, is)| (*field, json(is))))
 }
 
 pub(super) fn field(name: &'static str, field: &Field) -> FieldSpec {

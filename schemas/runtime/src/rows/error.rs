@@ -41,7 +41,11 @@ pub enum RowError {
         same: &'static str,
     },
     /// A unique value is taken.
-    #[error("there is {article} {entity} with this {} already; choose another value", fields.join(" and "))]
+    #[error(
+        "there is {article} {entity} with this {} already{}choose another value",
+        fields.join(" and "),
+        open.as_ref().map_or_else(|| "; ".to_owned(), |(key, field)| format!(": {key}, without `{field}`; release it, or "))
+    )]
     Taken {
         /// `a` or `an`.
         article: &'static str,
@@ -49,6 +53,8 @@ pub enum RowError {
         entity: &'static str,
         /// Names of the fields.
         fields: Vec<&'static str>,
+        /// The other row's key, for people, and the field whose value releases it, if one does.
+        open: Option<(String, &'static str)>,
     },
     /// The id is that of a row that was deleted.
     #[error(
@@ -61,7 +67,11 @@ pub enum RowError {
         entity: &'static str,
     },
     /// Other rows refer to it.
-    #[error("{entity} {key} is in use by {}, and can't be deleted as long as they refer to it", counted(by))]
+    #[error(
+        "{entity} {key} is in use by {}, and can't be deleted as long as they refer to it{}",
+        counted(by),
+        instead.as_ref().map_or_else(String::new, |fields| format!("; set {fields} instead"))
+    )]
     InUse {
         /// Name of the entity.
         entity: &'static str,
@@ -69,6 +79,8 @@ pub enum RowError {
         key: String,
         /// Numbers of rows that refer to it, by entity.
         by: Vec<(&'static str, u64)>,
+        /// Fields that can be set instead, with their values, if there are such.
+        instead: Option<String>,
     },
     /// A field that can't change is given with a different value, or the server sets it.
     #[error("`{field}` {}; leave it out", if *.on_create { "is set by the server" } else { "can't be changed" })]

@@ -90,6 +90,8 @@ pub struct EntitySpec {
     pub rules: &'static [RowRule],
     /// Members that answers add to a row from rows that it refers to.
     pub adds: &'static [Added],
+    /// Fields with the values, as JSON texts, of a row that is out of use: what callers can set in a row that they can't delete.
+    pub retired: &'static [(&'static str, &'static str)],
 }
 
 /// The rows of an entity that a caller of an org can access.
@@ -355,6 +357,9 @@ pub struct Also {
     pub on: Action,
     /// Fields with the values, as JSON texts, that the row must have; otherwise the other row is unchanged.
     pub when: &'static [(&'static str, &'static str)],
+    /// Fields with the values, as JSON texts, of another row that this one can't be created for; by other operations, the other row is
+    /// unchanged.
+    pub unless: &'static [(&'static str, &'static str)],
     /// Name of the other row's entity.
     pub entity: &'static str,
     /// Name of the field that refers to the other row.
@@ -491,6 +496,7 @@ impl EntitySpec {
         acyclic: &[],
         rules: &[],
         adds: &[],
+        retired: &[],
     };
 
     /// Returns the field of that name.

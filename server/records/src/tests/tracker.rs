@@ -146,6 +146,7 @@ const COMMENTS: EntitySpec = EntitySpec {
     also: &[Also {
         on: Action::Create,
         when: &[("body", "\"close it\"")],
+        unless: &[],
         entity: "issue",
         key: "issue_id",
         set: &[Assignment { field: "status", value: Assigned::Json("\"closed\""), if_null: false }],

@@ -205,10 +205,15 @@ impl Plan<'_> {
         filters.extend(unique.while_null.map(|name| Filter::is(name, Value::Null)));
         let key = identity(entity, row);
         let found = self.select(Select::new(entity, filters)).await?;
-        if found.iter().any(|found| identity(entity, found) != key) {
-            return Err(taken(entity, unique.fields));
+        let Some(other) = found.iter().find(|found| identity(entity, found) != key) else {
+            return Ok(());
+        };
+        let mut error = taken(entity, unique.fields);
+        if let RowError::Taken { open, .. } = &mut error {
+            let key = entity.key.iter().map(|name| shown(other.get(*name).unwrap_or(&Value::Null)));
+            *open = unique.while_null.map(|field| (key.collect::<Vec<_>>().join(" "), field));
         }
-        Ok(())
+        Err(error)
     }
 }
 

@@ -285,7 +285,7 @@ fn constant(text: &str) -> Result<Value, RowError> {
 
 fn taken(entity: &EntitySpec, fields: &[&'static str]) -> RowError {
     let article = if entity.name.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
-    RowError::Taken { article, entity: entity.name, fields: fields.to_vec() }
+    RowError::Taken { article, entity: entity.name, fields: fields.to_vec(), open: None }
 }
 
 fn immutable(field: &'static str, on_create: bool) -> RowError {

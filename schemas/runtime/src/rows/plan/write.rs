@@ -222,7 +222,9 @@ impl Plan<'_> {
             return Ok(());
         }
         let key = entity.key.iter().map(|name| shown(row.get(*name).unwrap_or(&Value::Null)));
-        Err(RowError::InUse { entity: entity.name, key: key.collect::<Vec<_>>().join(" "), by })
+        let key = key.collect::<Vec<_>>().join(" ");
+        let instead = (!entity.retired.is_empty()).then(|| fields(entity.retired));
+        Err(RowError::InUse { entity: entity.name, key, by, instead })
     }
 
     /// Applies the assignments of hooks whose fields take or lose a certain value.
@@ -300,17 +302,28 @@ impl Plan<'_> {
     /// Plans the changes of other rows that are part of a change of `row`.
     async fn also(&mut self, entity: &'static EntitySpec, on: Action, row: &Row) -> Result<(), RowError> {
         for also in entity.also.iter().filter(|also| also.on == on) {
-            let holds = |(name, value): &(&str, &str)| {
+            let has = |row: &Row, (name, value): &(&str, &str)| {
                 constant(value).is_ok_and(|value| row.get(*name).unwrap_or(&Value::Null) == &value)
             };
             let key = row.get(also.key).cloned().unwrap_or_default();
-            if key.is_null() || !also.when.iter().all(holds) {
+            if key.is_null() || !also.when.iter().all(|field| has(row, field)) {
                 continue;
             }
             let other = self.entity(also.entity)?;
             let Some(old) = self.get(other, std::slice::from_ref(&key)).await? else {
                 return Err(no_such(also.key, other, &key));
             };
+            if !also.unless.is_empty() && also.unless.iter().all(|field| has(&old, field)) {
+                if on != Action::Create {
+                    continue;
+                }
+                let problem = format!(
+                    "names a {} with {}; choose another, or change it first",
+                    other.name,
+                    fields(also.unless)
+                );
+                return Err(RowError::Value { field: also.key.into(), problem });
+            }
             let set = also.set.iter().filter(|assignment| {
                 let current = old.get(assignment.field);
                 !assignment.if_null || current.is_none_or(Value::is_null)
@@ -324,4 +337,10 @@ impl Plan<'_> {
         }
         Ok(())
     }
+}
+
+/// Returns fields and their values for people.
+fn fields(values: &[(&str, &str)]) -> String {
+    let values: Vec<_> = values.iter().map(|(name, value)| format!("`{name}` {value}")).collect();
+    values.join(" and ")
 }
