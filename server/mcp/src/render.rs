@@ -24,12 +24,10 @@ const TOO_MANY: ErrorCode = ErrorCode(429);
 
 /// Converts the answer to a call.
 pub(super) fn answer(Answer { response, meta }: Answer) -> CallToolResult {
-    // Pages of rows have their total.
-    let is_page = response.get("total").is_some();
     let mut result = CallToolResult::structured(response);
     let warnings = meta.get(WARNINGS).and_then(Value::as_array).into_iter().flatten();
     let warnings = warnings.filter_map(Value::as_str).map(|warning| format!("Warning: {warning}"));
-    let remarks = review(&meta).into_iter().chain(truncated(&meta).filter(|_| !is_page)).chain(warnings);
+    let remarks = review(&meta).into_iter().chain(truncated(&meta)).chain(warnings);
     result.content.extend(remarks.map(ContentBlock::text));
     if meta.is_empty() { result } else { result.with_meta(Some(MetaObject(meta))) }
 }
@@ -46,7 +44,10 @@ fn review(meta: &JsonObject) -> Option<String> {
 fn truncated(meta: &JsonObject) -> Option<String> {
     meta.get(TRUNCATED)?;
     let total = meta.get(TOTAL).map_or_else(String::new, |total| format!(" of {total} in all"));
-    Some(format!("This is a part{total}: ask for less, such as one folder or a longer text."))
+    Some(format!(
+        "This is a part{total}: give a larger `limit`, or the last one as `after`, if the tool takes it, or ask for less, such as one \
+         folder or a longer text."
+    ))
 }
 
 /// Converts an error of the gateway to one of JSON-RPC.

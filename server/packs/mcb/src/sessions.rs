@@ -15,6 +15,7 @@ use tabellion_runtime::{
 use super::{
     bound::AGENT_SESSION,
     call::{Call, entity, note_base, stage},
+    repositories::note_cut,
     state::{Memory, methods},
     values::{fall_back, fold, folded, integer, invalid, join, picked, required, text, typed, without_nulls},
 };
@@ -63,8 +64,8 @@ pub(super) async fn create(
         register(&call, &mut plan, parent, None).await?;
     }
     let row = plan.create(entity(AGENT_SESSION)?, data).await?;
-    let mut answer = picked(&row, &["agent_type", "status"]);
     check_worktree(&plan, &row).await?;
+    let mut answer = picked(&row, &["agent_type", "status"]);
     answer.insert("session_id".into(), row["id"].clone());
     stage(cx, plan, "create", (AGENT_SESSION, &row), typed(answer)?)
 }
@@ -177,15 +178,14 @@ pub(super) async fn update(
     end_or_reopen(&old, &mut set, call.now());
     let mut plan = call.plan();
     let row = plan.update(entity(AGENT_SESSION)?, &[old["id"].clone()], set).await?;
-    let mut answer = picked(&row, &["id", "status"]);
     if ONCE.iter().any(|field| row[*field] != old[*field]) {
         check_worktree(&plan, &row).await?;
     }
+    let mut answer = picked(&row, &["id", "status"]);
     answer.insert("updated".into(), true.into());
     stage(cx, plan, "update", (AGENT_SESSION, &row), typed(answer)?)
 }
 
-/// Sets the fields that follow from a new status: a session that is no longer active has ended.
 /// Checks that the worktree of a session is in a repository of its project.
 async fn check_worktree(plan: &Plan<'_>, session: &Row) -> Result<(), RowError> {
     let (project, worktree) = (&session["project_id"], &session["worktree_id"]);
@@ -201,6 +201,7 @@ async fn check_worktree(plan: &Plan<'_>, session: &Row) -> Result<(), RowError> 
     Err(RowError::Elsewhere { field: "worktree_id", same: "project_id" })
 }
 
+/// Sets the fields that follow from a new status: a session that is no longer active has ended.
 fn end_or_reopen(old: &Row, set: &mut Row, now: i64) {
     let Some(status) = text(set, "status") else { return };
     let is_active = status == "active";
@@ -234,6 +235,7 @@ pub(super) async fn list(
     let total = call.count(Select::new(entity(AGENT_SESSION)?, filters.clone())).await?;
     let order = vec![("seq", Order::Down)];
     let rows = call.select(AGENT_SESSION, filters, order, req.limit).await?;
+    note_cut(cx, total > rows.len() as u64, total);
     let fields = [
         "id",
         "parent_session_id",

@@ -342,6 +342,19 @@ fn a_list_says_what_it_leaves_out_and_continues_after_it() {
         let distinct: BTreeSet<_> = found.iter().collect();
         assert_eq!(distinct.len(), expected, "{resource} {filters}");
     }
+    // Rows of 4 MiB together are in one answer.
+    for i in 0..6 {
+        let description = "x".repeat(1_000_000);
+        create(
+            "issue",
+            json!({"id": format!("b{i}"), "title": "x", "issue_type": "bug", "description": description}),
+        );
+    }
+    let request = json!({"action": "list", "resource": "issue", "project_id": "p",
+        "filters": {"issue_type": "bug", "limit": 1000}});
+    let answer = bench.call(&call, "project", request).unwrap();
+    assert_eq!((&answer.response["count"], &answer.response["total"]), (&json!(4), &json!(6)));
+    assert_eq!(answer.meta.get("tabellion/truncated"), Some(&json!(true)));
 }
 
 #[test]

@@ -13,6 +13,9 @@ use crate::{
     spec::{Action, EntitySpec, FieldSpec, FieldType, FilterBy, ListFilter, Scope},
 };
 
+/// Upper bound of the bytes of the rows in a list; a larger row is a list of its own.
+const MAX_LIST_BYTES: usize = 4 << 20;
+
 impl Table {
     /// Returns the rows that the request selects.
     pub(super) async fn list(
@@ -55,9 +58,16 @@ impl Table {
             cx.note(TRUNCATED, true);
             cx.note(TOTAL, total);
         }
-        let mut items = vec![];
+        let (mut items, mut bytes) = (vec![], 0);
         for row in &rows {
-            items.push(whole(plan, entity, row).await?);
+            let item = whole(plan, entity, row).await?;
+            bytes += item.to_string().len();
+            if bytes > MAX_LIST_BYTES && !items.is_empty() {
+                cx.note(TRUNCATED, true);
+                cx.note(TOTAL, total);
+                break;
+            }
+            items.push(item);
         }
         let mut answer = self.named();
         answer.insert("count".into(), items.len().into());
