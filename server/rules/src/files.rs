@@ -32,9 +32,12 @@ pub enum SkipReason {
     /// It is larger than [`MAX_FILE_BYTES`].
     #[error("larger than {MAX_FILE_BYTES} bytes")]
     TooLarge,
-    /// It is not text in UTF-8.
+    /// It is text, and not in UTF-8.
     #[error("not UTF-8")]
     NotUtf8,
+    /// It is no text.
+    #[error("not text")]
+    NotText,
     /// It can't be read.
     #[error("can't be read")]
     Unreadable,
@@ -123,9 +126,12 @@ impl Workspace {
             OpenError::TooLarge { .. } => SkipReason::TooLarge,
             _ => SkipReason::Unreadable,
         })?;
-        let text = String::from_utf8(bytes).map_err(|_| SkipReason::NotUtf8)?;
-        // NUL is valid UTF-8, but no text contains it.
-        if text.contains('\0') { Err(SkipReason::NotUtf8) } else { Ok(text) }
+        // NUL is valid UTF-8, but among texts only those in UTF-16 have it.
+        if bytes.contains(&0) {
+            let is_utf16 = bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff");
+            return Err(if is_utf16 { SkipReason::NotUtf8 } else { SkipReason::NotText });
+        }
+        String::from_utf8(bytes).map_err(|_| SkipReason::NotUtf8)
     }
 
     fn inner(&self, path: &Path) -> Option<String> {

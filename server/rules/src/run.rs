@@ -264,7 +264,7 @@ impl Job<'_> {
                 tally.add(findings);
             }
             // A folder has pictures and archives, too.
-            Err(SkipReason::NotUtf8) if self.scope == Scope::Project && language.is_none() => {}
+            Err(SkipReason::NotText) if self.scope == Scope::Project && language.is_none() => {}
             Err(reason) => tally.skipped.push(Skipped { file: path, reason }),
         }
     }

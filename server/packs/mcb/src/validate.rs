@@ -12,7 +12,7 @@ use tabellion_platform::blocking;
 use tabellion_rules::{
     self as rules, Category, RuleFileError, RuleSet, RunError, Scope, Selection, SelectionError, SkipReason,
 };
-use tabellion_runtime::{Failure, FailureKind, ReadCx, Rows};
+use tabellion_runtime::{Failure, FailureKind, ReadCx, Rows, context};
 use tabellion_vcs::{WorkspacePath, WorkspacePathError};
 
 use super::{
@@ -26,6 +26,8 @@ const RULE_ERRORS: &str = "tabellion/ruleErrors";
 const SKIPPED: &str = "tabellion/skipped";
 /// Maximum number of values in each of these lists in `_meta`.
 const MAX_NOTES: usize = 100;
+/// Maximum number of values that a warning names.
+const MAX_NAMED: usize = 3;
 
 impl ValidateTool for Memory {
     async fn validate_run(
@@ -51,9 +53,8 @@ impl ValidateTool for Memory {
             let report = report.map_err(|error| failure(error, &selection))?;
             Ok((report, set))
         })?;
-        note_rule_errors(cx, set.errors());
         let skipped = report.skipped.iter().map(|each| format!("{}: {}", each.file, each.reason));
-        note(cx, SKIPPED, skipped.collect());
+        note_left_out(cx, set.errors(), skipped.collect());
         note_cut(cx, report.total() > report.findings.len(), report.total() as u64);
         Ok(ValidateRunResponse {
             workspace: slashes(&path),
@@ -87,7 +88,7 @@ impl ValidateTool for Memory {
             }
         }
         let errors: Vec<RuleFileError> = sets.iter().flat_map(RuleSet::errors).cloned().collect();
-        note_rule_errors(cx, &errors);
+        note_left_out(cx, &errors, vec![]);
         let rules: Vec<ListedRule> = listed
             .into_values()
             .map(|rule| ListedRule {
@@ -165,18 +166,29 @@ fn slashes(path: &WorkspacePath) -> String {
     path.root().to_string_lossy().replace('\\', "/")
 }
 
-fn note_rule_errors(cx: &ReadCx<'_, Rows>, errors: &[RuleFileError]) {
-    note(cx, RULE_ERRORS, errors.iter().map(ToString::to_string).collect());
+/// Notes the rule files and the files that were left out, also as warnings: without them, a run has passed in part only.
+fn note_left_out(cx: &ReadCx<'_, Rows>, errors: &[RuleFileError], skipped: Vec<String>) {
+    let errors: Vec<_> = errors.iter().map(ToString::to_string).collect();
+    let mut warnings = vec![];
+    for (key, left_out, items) in [
+        (RULE_ERRORS, "rule files that can't be used are left out", errors),
+        (SKIPPED, "some files were not checked", skipped),
+    ] {
+        if !items.is_empty() {
+            warnings.push(format!("{left_out}: {}", first(&items, MAX_NAMED).join("; ")));
+            cx.note(key, Value::from(first(&items, MAX_NOTES)));
+        }
+    }
+    if !warnings.is_empty() {
+        cx.note(context::WARNINGS, warnings);
+    }
 }
 
-/// Notes the first items of a list, and the number of the others.
-fn note(cx: &ReadCx<'_, Rows>, key: &'static str, mut items: Vec<String>) {
-    let more = items.len().saturating_sub(MAX_NOTES);
-    items.truncate(MAX_NOTES);
-    items.extend((more > 0).then(|| format!("and {more} more")));
-    if !items.is_empty() {
-        cx.note(key, Value::from(items));
-    }
+/// Returns the first items of a list, and the number of the others.
+fn first(items: &[String], count: usize) -> Vec<String> {
+    let more = items.len().saturating_sub(count);
+    let more = (more > 0).then(|| format!("and {more} more"));
+    items.iter().take(count).cloned().chain(more).collect()
 }
 
 fn invalid(rule: &str, pointer: &str, message: impl Into<String>) -> Failure {

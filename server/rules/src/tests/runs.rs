@@ -98,7 +98,7 @@ fn files_that_can_not_be_looked_at_are_named() {
         ("fine.rs", ""),
     ]);
     fs::write(folder.path().join("latin.rs"), b"// caf\xe9\n").expect("written");
-    fs::write(folder.path().join("picture.png"), b"\x89PNG\r\n\xff").expect("written");
+    fs::write(folder.path().join("picture.png"), b"\x89PNG\r\n\xff\0").expect("written");
     let report = run_in(&folder, "", &[]).expect("a report");
     let skipped: Vec<String> =
         report.skipped.iter().map(|each| format!("{}: {}", each.file, each.reason)).collect();

@@ -26,6 +26,8 @@ fn ask(bench: &Bench, request: Value) -> (Value, Value) {
 #[test]
 fn a_run_answers_what_rules_find() {
     let bench = bench();
+    std::fs::write(bench.folder().join("shop/wide.txt"), b"\xff\xfed\0o\0g\0").unwrap();
+    std::fs::write(bench.folder().join("shop/picture"), b"\x89PNG\0").unwrap();
     let request = json!({ "action": "run", "path": "shop", "rules": ["QUAL001", "HOUSE001"] });
     let (answer, meta) = ask(&bench, request);
     let expected = json!({
@@ -47,6 +49,13 @@ fn a_run_answers_what_rules_find() {
         ".mcb/rules/broken.yml:1: id `dog` is not 2 to 8 capitals and 3 or 4 digits, such as `QUAL001`"
     ]);
     assert_eq!(meta["tabellion/ruleErrors"], errors);
+    let skipped = json!(["shop/wide.txt: not UTF-8"]);
+    assert_eq!(meta["tabellion/skipped"], skipped);
+    let warnings = json!([
+        format!("rule files that can't be used are left out: {}", errors[0].as_str().unwrap()),
+        format!("some files were not checked: {}", skipped[0].as_str().unwrap()),
+    ]);
+    assert_eq!(meta["tabellion/warnings"], warnings);
     let file = json!({ "action": "run", "path": "shop/notes.txt", "scope": "file", "category": "naming" });
     let (answer, _) = ask(&bench, file);
     assert_eq!(
