@@ -52,6 +52,7 @@ pub(crate) fn read(extension: &str, text: &str) -> Result<RuleFile, Problem> {
     {
         return Err(Problem::new(schema.line, format!("`schema` is `{SCHEMA}`, not `{}`", schema.text)));
     }
+    table.require(&["id", "name", "category", "severity", "description", "rationale", "message"])?;
     let id = table.required("id", 1..=64)?;
     if !ID.is_match(&id.text) {
         let problem = format!("id `{}` is not 2 to 8 capitals and 3 or 4 digits, such as `QUAL001`", id.text);
@@ -251,6 +252,16 @@ impl Table {
         let line = self.line;
         let found = self.text(key, length)?;
         found.ok_or_else(|| Problem::new(line, format!("{} needs `{key}`", self.name)))
+    }
+
+    /// Names all keys at once that are missing.
+    fn require(&self, keys: &[&str]) -> Result<(), Problem> {
+        let is_missing = |key: &&&str| !self.members.iter().any(|member| member.key == **key);
+        let missing: Vec<_> = keys.iter().filter(is_missing).map(|key| format!("`{key}`")).collect();
+        if missing.is_empty() {
+            return Ok(());
+        }
+        Err(Problem::new(self.line, format!("{} needs {}", self.name, missing.join(", "))))
     }
 
     fn boolean(&mut self, key: &'static str) -> Result<Option<bool>, Problem> {

@@ -20,6 +20,8 @@ use crate::{
 const FOLDER: &str = ".mcb/rules";
 /// Further rule files of a workspace are left out.
 const MAX_FILES: usize = 500;
+/// Maximum number of left-out files that an error names.
+const MAX_NAMED: usize = 5;
 
 macro_rules! embedded {
     ($($name:literal),* $(,)?) => {
@@ -88,13 +90,19 @@ pub struct Selection {
 /// A selection names an unknown rule or category.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum SelectionError {
-    /// No rule has this id.
-    #[error("no rule `{id}`; there are {}", known.join(", "))]
+    /// No rule has this id; it may be in one of the files that are left out.
+    #[error(
+        "no rule `{id}`; there are {}{}",
+        known.join(", "),
+        left_out.iter().map(|error| format!("; left out is {error}")).collect::<String>()
+    )]
     Rule {
         /// The requested id.
         id: String,
         /// All ids.
         known: Vec<String>,
+        /// The first files that are left out.
+        left_out: Vec<RuleFileError>,
     },
     /// No category has this name.
     #[error("no category `{name}`; there are {}", known.join(", "))]
@@ -199,7 +207,8 @@ impl RuleSet {
         for id in &selection.rules {
             if !self.rules.iter().any(|rule| rule.id == *id) {
                 let known = self.rules.iter().map(|rule| rule.id.clone()).collect();
-                return Err(SelectionError::Rule { id: id.clone(), known });
+                let left_out = self.errors.iter().take(MAX_NAMED).cloned().collect();
+                return Err(SelectionError::Rule { id: id.clone(), known, left_out });
             }
         }
         let mut rules = self.list_rules(selection.category.as_deref())?;

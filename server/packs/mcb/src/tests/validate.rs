@@ -46,7 +46,7 @@ fn a_run_answers_what_rules_find() {
     });
     assert_eq!(answer, expected);
     let errors = json!([
-        ".mcb/rules/broken.yml:1: id `dog` is not 2 to 8 capitals and 3 or 4 digits, such as `QUAL001`"
+        ".mcb/rules/broken.yml:1: a rule needs `name`, `category`, `severity`, `description`, `rationale`, `message`"
     ]);
     assert_eq!(meta["tabellion/ruleErrors"], errors);
     let skipped = json!(["shop/wide.txt: not UTF-8"]);
@@ -95,6 +95,10 @@ fn an_analysis_has_the_sums_of_its_functions() {
 fn what_can_not_be_validated_is_refused() {
     let bench = bench();
     let refusal = |request: Value| bench.refusal(VALIDATE, request);
+    let absent = json!({ "action": "run", "path": "shop", "rules": ["MYR004"] });
+    let error = bench.answer(VALIDATE, absent).unwrap_err();
+    let left_out = "; left out is .mcb/rules/broken.yml:1: a rule needs `name`";
+    assert!(error["message"].as_str().unwrap().contains(left_out), "{error}");
     for (request, rule) in [
         (json!({ "action": "run", "path": "nowhere" }), "path"),
         (json!({ "action": "run", "path": "/" }), "path"),
