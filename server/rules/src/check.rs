@@ -17,7 +17,7 @@ use crate::{
     context::Surroundings,
     files::SkipReason,
     flat::{FlatTree, Index},
-    grammar::Grammar,
+    grammar::{Grammar, Roles},
     metrics::{self, FileMetrics, FunctionMetrics, MODULE},
     plan::{Joined, Plan},
     rule::{Category, Context, Finder, Limit, Metric, Rule, Severity},
@@ -210,13 +210,28 @@ impl Run<'_> {
                 let is_excepted = passes
                     .any(|pass| overlap(&pass, found) || !all.iter().any(|other| overlap(&pass, other)));
                 if !is_excepted && self.holds_at(rule, |tree| tree.at_byte(byte)) {
-                    let values = Values { text: quoted(found.as_str()), ..Values::default() };
+                    let text = self.within_comment(byte, found.as_str());
+                    let values = Values { text: quoted(text), ..Values::default() };
                     self.add(rule, byte, &values);
                 }
             }
             from += piece.len();
         }
         Ok(())
+    }
+
+    /// Returns a text that begins at a byte, as far as the comment goes that the byte is in, without the mark at its end.
+    fn within_comment<'text>(&self, byte: usize, text: &'text str) -> &'text str {
+        let tree = self.surroundings.as_ref().map(|surroundings| surroundings.tree);
+        let comment = tree.and_then(|tree| {
+            let innermost = tree.at_byte(byte);
+            let mut around = std::iter::once(innermost).chain(tree.ancestors(innermost));
+            around.find(|&index| tree.nodes[index].roles.has(Roles::COMMENT)).map(|index| &tree.nodes[index])
+        });
+        match comment.and_then(|comment| text.get(..comment.bytes.end - byte)) {
+            Some(ended) => ended.strip_suffix("*/").unwrap_or(ended),
+            None => text,
+        }
     }
 
     fn query(&mut self, joined: &Joined<'_>, parsed: &Parsed<'_>) -> Result<(), SkipReason> {
@@ -233,7 +248,7 @@ impl Run<'_> {
             let values = Values {
                 value: selector.max_count.map(|_| number(counted.len())).unwrap_or_default(),
                 limit: selector.max_count.map(number).unwrap_or_default(),
-                name: name.map(|name| quoted(flat.text(name))).unwrap_or_default(),
+                name: quoted(flat.text(name.unwrap_or(index))),
                 text: quoted(flat.text(index)),
             };
             self.add(rule, flat.nodes[index].bytes.start, &values);

@@ -9,6 +9,17 @@ use crate::{
     rust_tests,
 };
 
+/// Nodes around an item before which its documentation can stand.
+const WRAPPERS: [&str; 7] = [
+    "export_statement",
+    "template_declaration",
+    "type_declaration",
+    "lexical_declaration",
+    "const_declaration",
+    "var_declaration",
+    "var_spec_list",
+];
+
 /// A file whose nodes are looked up.
 pub(crate) struct Surroundings<'tree> {
     pub(crate) tree: &'tree FlatTree<'tree>,
@@ -83,21 +94,22 @@ impl Surroundings<'_> {
     /// Returns true if a documentation comment belongs to an item.
     fn is_documented(&self, index: Index) -> bool {
         if self.language == Language::Python {
-            return self.has_docstring(index);
+            return self.has_docstring(index) || self.completes_other(index);
         }
-        // `export class` and `template<…> class` are documented before the outer node.
-        let mut item = index;
-        while let Some(parent) = self.tree.parent(item).filter(|&parent| {
-            let kind = self.tree.nodes[parent].kind;
-            let is_wrapper =
-                ["export_statement", "template_declaration", "type_declaration", "lexical_declaration"]
-                    .contains(&kind);
-            is_wrapper
-                || self.tree.nodes[parent].bytes.start == self.tree.nodes[item].bytes.start
-                    && kind == "declaration"
-        }) {
-            item = parent;
-        }
+        // `export class` and `template<…> class` are documented before the outer node, as groups of Go can be.
+        let wrapper = |&item: &Index| {
+            self.tree.parent(item).filter(|&parent| {
+                let kind = self.tree.nodes[parent].kind;
+                WRAPPERS.contains(&kind)
+                    || self.tree.nodes[parent].bytes.start == self.tree.nodes[item].bytes.start
+                        && kind == "declaration"
+            })
+        };
+        std::iter::successors(Some(index), wrapper).any(|item| self.follows_documentation(item))
+    }
+
+    /// Returns true if a documentation comment is right before a node.
+    fn follows_documentation(&self, item: Index) -> bool {
         let mut next_line = self.tree.nodes[item].lines.0;
         for sibling in self.tree.named_before(item) {
             let node = &self.tree.nodes[sibling];
@@ -130,6 +142,20 @@ impl Surroundings<'_> {
             }
             _ => comment.starts_with("/**"),
         }
+    }
+
+    /// Returns true for a definition in Python that is documented at a different one: a signature beside others, or the setter of a property.
+    fn completes_other(&self, index: Index) -> bool {
+        let decorated =
+            self.tree.parent(index).filter(|&around| self.tree.nodes[around].kind == "decorated_definition");
+        let mut decorators = decorated.into_iter().flat_map(|around| self.tree.children(around));
+        decorators.any(|child| {
+            let name = self.tree.text(child).trim();
+            let last = name.rsplit(['.', '@']).next().unwrap_or_default();
+            self.tree.nodes[child].kind == "decorator"
+                && (last == "overload"
+                    || name.contains('.') && ["setter", "deleter", "getter"].contains(&last))
+        })
     }
 
     fn has_docstring(&self, index: Index) -> bool {
