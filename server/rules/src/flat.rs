@@ -25,6 +25,8 @@ pub(crate) struct Flat {
     pub(crate) bytes: Range<usize>,
     /// First and last line, from 1.
     pub(crate) lines: (usize, usize),
+    /// True if a part of it could not be parsed.
+    pub(crate) is_broken: bool,
     id: usize,
 }
 
@@ -53,6 +55,7 @@ impl<'source> FlatTree<'source> {
                 end: 0,
                 bytes: node.byte_range(),
                 lines: (node.start_position().row + 1, last_row(node) + 1),
+                is_broken: node.has_error(),
                 id: node.id(),
             });
             let index = u32::try_from(nodes.len() - 1).unwrap_or(u32::MAX);

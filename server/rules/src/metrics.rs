@@ -57,8 +57,10 @@ pub struct FileMetrics {
     pub maintainability_index: f64,
     /// Lines of the file that hold code.
     pub sloc: usize,
-    /// The functions, in the order of the text.
+    /// The functions, in the order of the text, but those that could not be parsed.
     pub functions: Vec<FunctionMetrics>,
+    /// The first line that could not be parsed.
+    pub unparsed: Option<usize>,
 }
 
 pub(crate) fn measure(tree: &FlatTree<'_>, kinds: &'static Kinds) -> FileMetrics {
@@ -73,8 +75,15 @@ pub(crate) fn measure(tree: &FlatTree<'_>, kinds: &'static Kinds) -> FileMetrics
         if number == 0 && function.decisions == 0 && function.cognitive == 0 {
             continue;
         }
-        functions.push(function.finish(tree, &code));
+        // What follows on a part that could not be parsed may have been taken for the rest of the function.
+        if number == 0 || !tree.nodes[function.index].is_broken {
+            functions.push(function.finish(tree, &code));
+        }
     }
+    // Below the last node of a chain of broken ones is the first part that could not be parsed.
+    let broken = |index: usize| tree.children(index).find(|&child| tree.nodes[child].is_broken);
+    let start = tree.nodes.first().filter(|root| root.is_broken).map(|_| 0);
+    let unparsed = std::iter::successors(start, |&index| broken(index)).last();
     let cyclomatic = functions.iter().map(|function| function.cyclomatic).sum();
     let sloc = code.iter().filter(|&&is_code| is_code).count();
     FileMetrics {
@@ -83,6 +92,7 @@ pub(crate) fn measure(tree: &FlatTree<'_>, kinds: &'static Kinds) -> FileMetrics
         maintainability_index: maintainability(halstead::volume(tree, 0), cyclomatic, sloc),
         sloc,
         functions,
+        unparsed: unparsed.map(|index| tree.nodes[index].lines.0),
     }
 }
 

@@ -24,6 +24,8 @@ use super::{
 const RULE_ERRORS: &str = "tabellion/ruleErrors";
 /// `_meta` key of a run: files that were not checked, with reasons.
 const SKIPPED: &str = "tabellion/skipped";
+/// `_meta` key of an analysis: the first line that could not be parsed.
+const UNPARSED: &str = "tabellion/unparsed";
 /// Maximum number of values in each of these lists in `_meta`.
 const MAX_NOTES: usize = 100;
 /// Maximum number of values that a warning names.
@@ -111,13 +113,21 @@ impl ValidateTool for Memory {
 
     async fn validate_analyze(
         &self,
-        _cx: &ReadCx<'_, Rows>,
+        cx: &ReadCx<'_, Rows>,
         req: ValidateAnalyzeRequest,
     ) -> Answer<ValidateAnalyzeResponse> {
         let path = self.workspaces.file(&req.path).map_err(path_refused)?;
         let analysis = blocking(|| rules::analyze(path.root(), path.path()));
         let analysis = analysis.map_err(|error| failure(error, &Selection::default()))?;
         let metrics = analysis.metrics;
+        if let Some(line) = metrics.unparsed {
+            cx.note(UNPARSED, line);
+            let warning = format!(
+                "line {line} could not be parsed, and perhaps others; functions with such lines are left out, and the numbers of the \
+                 file are without them"
+            );
+            cx.note(context::WARNINGS, vec![warning]);
+        }
         let function = |function: rules::FunctionMetrics| MeasuredFunction {
             name: function.name,
             line: function.line as u64,

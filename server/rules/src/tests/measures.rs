@@ -68,3 +68,13 @@ fn the_maintainability_index_is_clamped() {
     assert!((maintainability(0.0, 1, 0) - 100.0).abs() < f64::EPSILON);
     assert!(maintainability(1e9, 500, 5000).abs() < f64::EPSILON);
 }
+
+#[test]
+fn functions_that_could_not_be_parsed_are_left_out() {
+    let text = "int f() { return 1; }\n\nint g(int a) {\n  return a +\n#if X\n      1;\n#else\n      )( 2;\n#endif\n}\n\nint h() { return 2; }\n";
+    let found = metrics(Language::Cpp, text);
+    let names: Vec<_> = found.functions.iter().map(|function| function.name.as_str()).collect();
+    assert!(!names.contains(&"g") && names.contains(&"f"), "{names:?}");
+    assert!(found.unparsed.is_some_and(|line| (3..=9).contains(&line)), "{:?}", found.unparsed);
+    assert_eq!(metrics(Language::Cpp, "int f() { return 1; }\n").unparsed, None);
+}
