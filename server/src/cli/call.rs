@@ -9,6 +9,7 @@ use clap::{
     value_parser,
 };
 use serde_json::{Map, Value};
+use tabellion_gateway::json;
 use tabellion_runtime::{ContractSpec, ToolSpec, context};
 use tabellion_terminal::call::{
     self, RESERVED,
@@ -219,7 +220,7 @@ fn arguments(call: &Call) -> Result<Value, TerminalError> {
     }
     let mut arguments = match whole {
         None => Value::Object(Map::new()),
-        Some(text) => serde_json::from_str(&read(text)?)
+        Some(text) => json::parse(read(text)?.as_bytes())
             .map_err(|error| TerminalError::new(format_args!("`--json-arguments` is not JSON: {error}")))?,
     };
     for field in &fields {

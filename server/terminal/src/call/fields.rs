@@ -1,6 +1,7 @@
 //! The fields of a tool as options of the command line, from its schema.
 
 use serde_json::{Map, Value};
+use tabellion_gateway::json;
 use tabellion_upkeep::TerminalError;
 
 /// A field that has an option of its own.
@@ -64,8 +65,8 @@ impl Field {
     }
 
     fn value(&self, text: &str) -> Result<Value, TerminalError> {
-        let json = |what: &str| {
-            serde_json::from_str(text).map_err(|error| {
+        let parsed = |what: &str| {
+            json::parse(text.as_bytes()).map_err(|error| {
                 TerminalError::new(format_args!(
                     "the value of `{}` is not {what}: {error}",
                     self.at.join(".")
@@ -74,9 +75,9 @@ impl Field {
         };
         match self.kind {
             Kind::Text | Kind::Choice(_) => Ok(text.into()),
-            Kind::Integer | Kind::Number => json("a number"),
-            Kind::Boolean => json("true or false"),
-            Kind::Json => json("JSON"),
+            Kind::Integer | Kind::Number => parsed("a number"),
+            Kind::Boolean => parsed("true or false"),
+            Kind::Json => parsed("JSON"),
         }
     }
 }
@@ -165,6 +166,7 @@ mod tests {
             (json!({ "type": "boolean" }), &["true"], Some(json!(true))),
             (json!({ "type": "object" }), &[r#"{"x":1}"#], Some(json!({ "x": 1 }))),
             (json!({ "type": "object" }), &["{"], None),
+            (json!({ "type": "object" }), &[r#"{"x":1,"x":2}"#], None),
             (json!({ "type": "array", "items": { "type": "string" } }), &["x", "y"], Some(json!(["x", "y"]))),
             (json!({ "type": "array", "items": { "type": "object" } }), &["[{}]"], Some(json!([{}]))),
         ] {
