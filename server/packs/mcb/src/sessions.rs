@@ -293,7 +293,8 @@ async fn find(call: &Call<'_>, id: &str) -> Result<Row, RowError> {
 }
 
 fn not_found(id: &str) -> RowError {
-    RowError::NotFound { entity: AGENT_SESSION, key: format!("`{}`", id.escape_debug()) }
+    // As the tools name it.
+    RowError::NotFound { entity: "session", key: format!("`{}`", id.escape_debug()) }
 }
 
 /// Returns the refusal of a session that would be its own parent.

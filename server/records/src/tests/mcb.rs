@@ -380,7 +380,13 @@ fn what_changes_nothing_has_an_entry_of_its_own_and_a_base_must_hold() {
         let answer = bench.call(call, "project", update(path));
         match answer {
             Ok(_) => changes += 1,
-            Err(ref error) => assert_eq!(error["rule"], "stale", "{error}"),
+            Err(ref error) => {
+                assert_eq!(error["rule"], "stale", "{error}");
+                assert!(
+                    error["message"].as_str().unwrap().starts_with("project `p` has changed since"),
+                    "{error}"
+                );
+            }
         }
         assert_eq!(answer.is_err(), refused, "{path}: {answer:?}");
         assert_eq!(bench.records.check().unwrap().changes, changes, "{path}");

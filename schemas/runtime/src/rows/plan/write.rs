@@ -76,7 +76,7 @@ impl Plan<'_> {
             };
             let current = old.get(&name).unwrap_or(&Value::Null);
             if value == *current || checked(field, value.clone()).is_ok_and(|value| value == *current) {
-                // A given value is no change, but no hook sets another one.
+                // A given value is no change, and no hook sets a different one.
                 if !current.is_null() && !field.is_fixed() {
                     changed.insert(name, current.clone());
                 }
