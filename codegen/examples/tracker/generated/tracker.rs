@@ -608,6 +608,7 @@ pub static ROWS: spec::RowsSpec = spec::RowsSpec {
                 spec::Also {
                     on: spec::Action::Create,
                     when: &[],
+                    unless: &[],
                     entity: "issue",
                     key: "issue_id",
                     set: &[spec::Assignment { field: "state", value: spec::Assigned::Json("\"started\""), if_null: false }],
@@ -615,6 +616,7 @@ pub static ROWS: spec::RowsSpec = spec::RowsSpec {
                 spec::Also {
                     on: spec::Action::Update,
                     when: &[("done", "true")],
+                    unless: &[],
                     entity: "issue",
                     key: "issue_id",
                     set: &[spec::Assignment { field: "state", value: spec::Assigned::Json("\"closed\""), if_null: false }],
@@ -622,6 +624,7 @@ pub static ROWS: spec::RowsSpec = spec::RowsSpec {
                 spec::Also {
                     on: spec::Action::Delete,
                     when: &[("done", "false")],
+                    unless: &[],
                     entity: "issue",
                     key: "issue_id",
                     set: &[spec::Assignment { field: "state", value: spec::Assigned::Json("\"open\""), if_null: false }],
