@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 
 use crate::{
     caller::Progress,
-    context::{CallContext, PATH},
+    context::{CallContext, PATH, WARNINGS},
     failure::Failure,
     future::BoxFuture,
     gates::Report,
@@ -83,6 +83,14 @@ impl<'a, G: Ground> ReadCx<'a, G> {
     /// Puts `value` under `key` into the answer's `_meta`.
     pub fn note(&self, key: &'static str, value: impl Into<Value>) {
         self.notes.put(key, value.into());
+    }
+
+    /// Notes warnings in `_meta`, if there are any.
+    pub fn warn(&self, warnings: impl IntoIterator<Item = Option<String>>) {
+        let warnings: Vec<_> = warnings.into_iter().flatten().collect();
+        if !warnings.is_empty() {
+            self.note(WARNINGS, warnings);
+        }
     }
 }
 

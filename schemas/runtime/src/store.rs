@@ -87,7 +87,7 @@ pub trait Session<G: Ground = Documents>: HasView<G> {
         request: &'a str,
     ) -> BoxFuture<'a, Result<Option<Replay<G>>, StoreError>>;
 
-    /// Checks that `change` can be made in the current state, so that a person is not asked in vain. Changes nothing.
+    /// Checks that `change` can be made in the current state, before a person is asked to approve it. Changes nothing.
     ///
     /// # Errors
     /// If it can't.

@@ -121,15 +121,14 @@ fn a_question_says_what_happens_to_the_file() {
 /// A person is not asked about a change that can't be made.
 #[test]
 fn a_change_that_cannot_be_made_is_refused_before_the_question() {
-    let git = |library: &Library, arguments: &[&str]| ledger::git(library.root(), arguments).expect("git");
-    let states: [(&str, &dyn Fn(&Library)); 3] = [
-        ("HEAD", &|library| drop(git(library, &["checkout", "--quiet", "--detach"]))),
-        ("merge", &|library| library.put(".git/MERGE_HEAD", git(library, &["rev-parse", "HEAD"]))),
-        ("ignore", &|library| library.put(".gitignore", ".claude/\n")),
-    ];
-    for (expected, enter) in states {
+    for expected in ["HEAD", "merge", "ignore"] {
         let library = Library::with(&[("a.md", "old\n")]);
-        enter(&library);
+        let git = |arguments: &[&str]| ledger::git(library.root(), arguments).expect("git");
+        match expected {
+            "HEAD" => drop(git(&["checkout", "--quiet", "--detach"])),
+            "merge" => library.put(".git/MERGE_HEAD", git(&["rev-parse", "HEAD"])),
+            _ => library.put(".gitignore", ".claude/\n"),
+        }
         let mut target = serve(&library, &[]);
         let call = json!({ "name": "write_memory_entry", "arguments": practice("- two\n") });
         let answer = target.request("tools/call", call).expect("an answer, and no question");

@@ -17,7 +17,6 @@ use tabellion_runtime::{
     Change, Content, Contract, Document, Failure, FailureKind, ReadCx, Staged, WriteCx, context,
 };
 
-use super::uncommitted;
 use serde_json::{Map, Value};
 use tabellion_library::{
     Library,
@@ -148,7 +147,7 @@ impl BrainDriveMarkdown for BrainDrive {
         let edit = edit(&request.operation);
         let plan = planned(&path, &old, &edit)?;
         self.library.check_change(&path, plan.text.len())?;
-        warn(cx, mdx_warning(&path, &plan.text));
+        cx.warn([mdx_warning(&path, &plan.text)]);
         let preview = markdown::preview(path.as_str(), &old, &edit, &plan);
         let risk_level = match preview.risk {
             Risk::Low => RiskLevel::Low,
@@ -167,8 +166,8 @@ impl BrainDriveMarkdown for BrainDrive {
         let old = cx.read(path.as_str())?;
         let operation = if old.is_some() { "overwrite" } else { "create" };
         let is_dirty = old.is_some() && self.library.read(&path)?.is_some_and(|file| file.dirty);
-        let adopted = is_dirty.then(|| uncommitted(&path));
-        warn(cx, adopted.into_iter().chain(mdx_warning(&path, &request.content)));
+        let adopted = is_dirty.then(|| failures::uncommitted(&path));
+        cx.warn([adopted, mdx_warning(&path, &request.content)]);
         let summary = counted(operation, old.as_ref(), &request.content);
         Ok(stage(cx, &path, operation, summary, Content::Write(request.content.into_bytes())))
     }
@@ -183,7 +182,7 @@ impl BrainDriveMarkdown for BrainDrive {
         let old = failures::utf8(&path, document.bytes)?;
         let edit = edit(&request.operation);
         let plan = planned(&path, &old, &edit)?;
-        warn(cx, mdx_warning(&path, &plan.text));
+        cx.warn([mdx_warning(&path, &plan.text)]);
         let summary = markdown::summarize(&old, &edit, &plan);
         Ok(stage(cx, &path, edit.name(), summary, Content::Write(plan.text.into_bytes())))
     }
@@ -241,14 +240,6 @@ fn with_paths(summary: String, more: &[String]) -> String {
 fn true_path(cx: &ReadCx<'_>, path: &str) -> Result<LibraryPath, Failure> {
     let asked = LibraryPath::parse(path).map_err(failures::path)?;
     LibraryPath::parse(&cx.true_path(asked.as_str())?).map_err(failures::path)
-}
-
-/// Notes warnings in `_meta`, if there are any.
-fn warn(cx: &ReadCx<'_>, warnings: impl IntoIterator<Item = String>) {
-    let warnings: Vec<_> = warnings.into_iter().collect();
-    if !warnings.is_empty() {
-        cx.note(context::WARNINGS, warnings);
-    }
 }
 
 /// Returns the warning that an `.mdx` file would not be valid MDX.

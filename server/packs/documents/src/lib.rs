@@ -4,7 +4,6 @@ mod braindrive_markdown;
 mod learning_os;
 mod safe_markdown_editor;
 
-use tabellion_library::path::LibraryPath;
 use tabellion_pack::{Implementation, Pack};
 
 /// BrainDrive Markdown.
@@ -26,8 +25,3 @@ pub static SAFE_MARKDOWN_EDITOR: Pack = Pack::new(
         document.map(|path| safe_markdown_editor::service(library, path))
     }),
 );
-
-/// Returns the warning for a change of a document with bytes that were in no commit.
-fn uncommitted(path: &LibraryPath) -> String {
-    format!("`{path}` had changes that were not committed; a commit of their own before this one has them")
-}

@@ -49,6 +49,11 @@ pub fn utf8(path: &LibraryPath, bytes: Vec<u8>) -> Result<String, Failure> {
     })
 }
 
+/// Returns the warning for a change of a document with bytes that were in no commit.
+pub fn uncommitted(path: &LibraryPath) -> String {
+    format!("`{path}` had changes that were not committed; a commit of their own before this one has them")
+}
+
 fn invalid(rule: &'static str, pointer: &str, message: String) -> Failure {
     Failure::violations(&[Violation { rule: rule.into(), pointer: pointer.into(), message }])
 }

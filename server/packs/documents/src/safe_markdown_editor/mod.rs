@@ -21,7 +21,7 @@ use tabellion_contracts::safe_markdown_editor::{
     RewriteSectionValues, SafeMarkdownEditor, SectionEntry, Service, SummarizeSectionArguments,
     SummarizeSectionValues, UndoRequest, UpdateSectionRequest,
 };
-use tabellion_runtime::{self as runtime, Content, Contract, ReadCx, Staged, WriteCx, context};
+use tabellion_runtime::{self as runtime, Content, Contract, ReadCx, Staged, WriteCx};
 
 use self::{
     history_cache::HistoryCache,
@@ -29,12 +29,12 @@ use self::{
     state::{Answer, Change, Editor},
     view::DocumentView,
 };
-use super::uncommitted;
 use tabellion_library::{Library, path::LibraryPath};
 use tabellion_markdown::{
     editor::{self, ParsedDocument, SectionPlan},
     lineage::{Direction, SectionChange},
 };
+use tabellion_pack::failures;
 
 /// Returns the contract for the document at `path` of a library. The document need not exist yet.
 pub(super) fn service(library: Arc<Library>, path: &LibraryPath) -> Arc<dyn Contract> {
@@ -73,7 +73,7 @@ impl Editor {
     /// Returns the document's text; empty, with a warning, if there is no document.
     fn text_or_warning(&self, cx: &ReadCx<'_>) -> Answer<String> {
         let text = view::text(self, cx)?;
-        warn(cx, [text.is_none().then(|| self.absence())]);
+        cx.warn([text.is_none().then(|| self.absence())]);
         Ok(text.unwrap_or_default())
     }
 
@@ -93,14 +93,6 @@ impl Editor {
     }
 }
 
-/// Notes warnings, if there are any.
-fn warn(cx: &ReadCx<'_>, warnings: impl IntoIterator<Item = Option<String>>) {
-    let warnings: Vec<_> = warnings.into_iter().flatten().collect();
-    if !warnings.is_empty() {
-        cx.note(context::WARNINGS, warnings);
-    }
-}
-
 /// Warns that a plan puts sections below a different heading.
 fn warn_of_adopted(cx: &WriteCx<'_>, document: &ParsedDocument<'_>, plan: &SectionPlan, moved: Range<usize>) {
     let adopted = plan.adopted(document, &moved);
@@ -109,10 +101,7 @@ fn warn_of_adopted(cx: &WriteCx<'_>, document: &ParsedDocument<'_>, plan: &Secti
         more => format!(" (and {more} more)"),
     };
     let adopted = adopted.first().map(|first| errors::shown(&editor::title(&plan.text, first)));
-    warn(
-        cx,
-        [adopted.map(|first| format!("the section \"{first}\"{more} is below a different heading now"))],
-    );
+    cx.warn([adopted.map(|first| format!("the section \"{first}\"{more} is below a different heading now"))]);
 }
 
 fn acknowledged(message: &'static str) -> impl FnOnce() -> Acknowledged + Send + 'static {
@@ -156,9 +145,9 @@ impl SafeMarkdownEditor for Editor {
         let below = plan.sections - 1;
         let warnings = [
             (below > 0).then(|| format!("the sections below it were deleted too: {below}")),
-            view.is_dirty.then(|| uncommitted(&self.path)),
+            view.is_dirty.then(|| failures::uncommitted(&self.path)),
         ];
-        warn(cx, warnings);
+        cx.warn(warnings);
         let step = SectionChange::Delete {
             section_id: list.ids[position],
             heading: errors::shown(&list.title(position)),
@@ -173,7 +162,7 @@ impl SafeMarkdownEditor for Editor {
         let list = view.list(cx)?;
         let position = list.with_id(&request.section_id)?;
         let plan = editor::update(&list.document, position, &request.content).map_err(errors::section)?;
-        warn(cx, [view.is_dirty.then(|| uncommitted(&self.path))]);
+        cx.warn([view.is_dirty.then(|| failures::uncommitted(&self.path))]);
         let step = SectionChange::Update {
             section_id: list.ids[position],
             heading: errors::shown(&list.title(position)),
@@ -213,7 +202,7 @@ impl SafeMarkdownEditor for Editor {
 
     async fn list_sections(&self, cx: &ReadCx<'_>, _: ListSectionsRequest) -> Answer<ListSectionsResponse> {
         let view = DocumentView::read(self, cx)?;
-        warn(cx, [(!view.exists).then(|| self.absence())]);
+        cx.warn([(!view.exists).then(|| self.absence())]);
         let list = view.list(cx)?;
         let entries = list.ids.iter().enumerate().map(|(position, id)| SectionEntry {
             section_id: id.to_string(),
