@@ -124,8 +124,10 @@ impl Model {
     /// Removes a row and those that go with it, and clears the references to them.
     fn delete(&mut self, entity: &'static EntitySpec, at: usize) -> Result<(), Refused> {
         let key = entity.key.first().and_then(|name| self.all(entity)[at].get(*name));
-        let is_default = self.spec.org.is_some_and(|org| key == Some(&org.default.into()));
-        if entity.scope == Scope::Root && is_default {
+        let org = self.spec.org.filter(|_| entity.scope == Scope::Root).map(|org| org.default);
+        let caller = self.spec.caller.filter(|caller| caller.entity == entity.name);
+        let defaults = [org, caller.map(|caller| caller.default)];
+        if defaults.into_iter().flatten().any(|default| key == Some(&default.into())) {
             return Err(Refused::InUse(entity.name));
         }
         self.also(entity, Action::Delete, at)?;
@@ -221,15 +223,21 @@ impl Model {
     pub(super) fn also(&mut self, entity: &'static EntitySpec, on: Action, at: usize) -> Result<(), Refused> {
         for also in entity.also.iter().filter(|also| also.on == on) {
             let row = self.all(entity)[at].clone();
-            let is = |(name, value): &(&str, &str)| row.get(*name) == Some(&constant(value));
+            let is = |row: &Row, (name, value): &(&str, &str)| row.get(*name) == Some(&constant(value));
             let key = row.get(also.key).cloned().unwrap_or_default();
-            if key.is_null() || !also.when.iter().all(is) {
+            if key.is_null() || !also.when.iter().all(|field| is(&row, field)) {
                 continue;
             }
             let wrong = || Refused::Field(also.key.to_owned());
             let other = self.entity(also.entity).ok_or_else(wrong)?;
             let org = entity.org_field().and_then(|name| row.get(name)).and_then(Value::as_str);
             let old = self.by_key(other, org, &key).cloned().ok_or_else(wrong)?;
+            if !also.unless.is_empty() && also.unless.iter().all(|field| is(&old, field)) {
+                match on {
+                    Action::Create => return Err(wrong()),
+                    _ => continue,
+                }
+            }
             let at = self.all(other).iter().position(|it| *it == old).ok_or_else(wrong)?;
             let mut set = Row::new();
             for assignment in also.set {

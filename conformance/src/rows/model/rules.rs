@@ -137,12 +137,16 @@ impl Model {
     }
 }
 
+fn is_blank(value: &Value) -> bool {
+    value.as_str().is_some_and(|text| text.trim().is_empty())
+}
+
 /// Checks a rule about several fields together.
 fn check_together(rule: RowRule, row: &Row) -> Result<(), Refused> {
     let value = |name: &str| row.get(name).filter(|value| !value.is_null());
     let wrong = |name: &str| Err(Refused::Field(name.to_owned()));
     match rule {
-        RowRule::AnyOf(names) if names.iter().all(|name| value(name).is_none()) => wrong(names[0]),
+        RowRule::AnyOf(names) if names.iter().all(|name| value(name).is_none_or(is_blank)) => wrong(names[0]),
         RowRule::AnyOf(_) => Ok(()),
         RowRule::Differ(names) => {
             let mut found = BTreeSet::new();

@@ -76,10 +76,6 @@ impl Plan<'_> {
             };
             let current = old.get(&name).unwrap_or(&Value::Null);
             if value == *current || checked(field, value.clone()).is_ok_and(|value| value == *current) {
-                // A given value is no change, and no hook sets a different one.
-                if !current.is_null() && !field.is_fixed() {
-                    changed.insert(name, current.clone());
-                }
                 continue;
             }
             if field.is_fixed() || entity.key.contains(&field.name) || entity.org_field() == Some(field.name)
@@ -236,18 +232,13 @@ impl Plan<'_> {
             let is = *draft.get(hook.field) == value;
             // Lost values come before taken ones, in any order of the hooks.
             match (was, is) {
-                (true, false) => follows.insert(0, (hook.otherwise, true)),
-                (false, true) => follows.push((hook.set, false)),
+                (true, false) => follows.insert(0, hook.otherwise),
+                (false, true) => follows.push(hook.set),
                 _ => {}
             }
         }
-        let follows = follows.into_iter();
-        let follows =
-            follows.flat_map(|(set, is_lost)| set.iter().map(move |assignment| (assignment, is_lost)));
-        for (assignment, is_lost) in follows {
-            // With a lost value goes what came with it, even if the whole row is sent back.
-            let is_old = |value| is_lost && old.is_some_and(|old| old.get(assignment.field) == Some(value));
-            let is_given = given.get(assignment.field).is_some_and(|value| !is_old(value));
+        for assignment in follows.into_iter().flatten() {
+            let is_given = given.contains_key(assignment.field);
             let is_kept = assignment.if_null && !draft.get(assignment.field).is_null();
             if is_given || is_kept {
                 continue;
