@@ -103,7 +103,13 @@ impl Model {
             (FieldType::Now(_), ..) => now(),
             (FieldType::Seq, ..) => Made::Seq.value(),
             (FieldType::Secret { .. }, ..) => Made::Secret.value(),
-            (FieldType::Next(next), ..) => self.next(entity, field, next.within, row),
+            (FieldType::Next(next), ..) => {
+                let number = self.next(entity, field, next.within, row);
+                if !values::is_valid(field, &number) {
+                    return Err(wrong());
+                }
+                number
+            }
             (_, Some(CALLER), Some(caller)) => self.caller(caller, creation).ok_or_else(wrong)?,
             (_, Some(_), _) => Made::Any.value(),
             (kind, ..) => match (field.default, field.slug_of) {

@@ -67,13 +67,17 @@ impl Model {
                 Some(name) if entity.order == [name] => {
                     rows.retain(|row| compare(row.get(name), Some(after)) == Ordering::Greater);
                 }
+                // Numbers of rows begin at 1.
+                Some(_) if after.as_i64().is_some_and(|number| number < 1) => {}
                 by => {
                     let last = match by {
                         Some(name) => self.visible(entity, org).find(|row| row.get(name) == Some(after)),
                         None => self.by_key(entity, org, after),
                     };
                     let Some(last) = last else {
-                        return Outcome::Refused(Refused::NotThere);
+                        return Outcome::Refused(Refused::Field(
+                            operation.after.unwrap_or_default().to_owned(),
+                        ));
                     };
                     rows.retain(|row| order(entity, last, row) == Ordering::Less);
                 }

@@ -266,7 +266,7 @@ fn rows_are_read_in_their_order_and_within_an_org() {
         (list("one", None, Some("a"), json!({})), json!([["b", "c"], 3])),
         (list("two", None, None, json!({})), json!([["d"], 1])),
         (list("one", None, None, json!({ "parent": "a" })), json!([["b"], 1])),
-        (list("one", None, Some("d"), json!({})), json!("Refused(NotThere)")),
+        (list("one", None, Some("d"), json!({})), json!("Refused(Field(\"after\"))")),
         (list("one", None, None, json!({ "parent": "d" })), json!("NothingOrRefused")),
     ] {
         assert_eq!(found, expected);

@@ -8,6 +8,7 @@ mod tests;
 
 use serde_json::{Value, json};
 use tabellion_runtime::spec::{FieldSpec, FieldType, Range};
+use unicode_normalization::{UnicodeNormalization as _, char::is_combining_mark};
 
 pub use self::{
     valid::{is_id, is_valid},
@@ -120,9 +121,11 @@ pub fn pascal(word: &str) -> String {
     letters.collect()
 }
 
-/// Returns the slug of a text: its ASCII letters and digits, in lower case, with one `-` for all that is between them.
+/// Returns the slug of a text: its ASCII letters and digits, in lower case, with one `-` for all that is between them. Letters lose their
+/// accents.
 pub fn slug(text: &str) -> String {
-    let parts = text.split(|letter: char| !letter.is_ascii_alphanumeric());
+    let plain: String = text.nfd().filter(|letter| !is_combining_mark(*letter)).collect();
+    let parts = plain.split(|letter: char| !letter.is_ascii_alphanumeric());
     let parts: Vec<_> = parts.filter(|part| !part.is_empty()).collect();
     let whole = parts.join("-").to_ascii_lowercase();
     let cut: String = whole.chars().take(MAX_SLUG).collect();

@@ -211,7 +211,7 @@ const EDGES: &str = "
     http: gateway mcp platform rest runtime
     upkeep: clients http library pack platform records runtime
     serve: calls gateway http library markdown mcp notes pack page platform records runtime upkeep vcs
-    terminal: calls http library markdown pack page platform runtime serve upkeep
+    terminal: calls gateway http library markdown pack page platform runtime serve upkeep
 ";
 
 /// The crates that may use a foreign library, by their short names.

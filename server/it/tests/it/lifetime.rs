@@ -51,7 +51,7 @@ fn a_closed_standard_error_does_not_stop_the_server() {
         server.close();
 
         let unfit = library.command().args(["--document", "a.md"]).stderr(stderr()).status();
-        assert_eq!(unfit.expect("it runs").code(), Some(1), "{why}");
+        assert_eq!(unfit.expect("it runs").code(), Some(2), "{why}");
     }
 }
 

@@ -4,7 +4,7 @@ use serde_json::Value;
 use tabellion_contracts::mcb::{
     SessionCreateRequest, SessionCreateResponse, SessionGetRequest, SessionGetResponse, SessionListRequest,
     SessionListResponse, SessionReadSummaryRequest, SessionTool, SessionUpdateRequest, SessionUpdateResponse,
-    StoredSummary, SummarizeRequest, Summary,
+    StoredSummary, SummarizeRequest, Summary, tool,
 };
 use tabellion_runtime::{
     ReadCx, Row, Rows, Staged, WriteCx,
@@ -294,7 +294,7 @@ async fn find(call: &Call<'_>, id: &str) -> Result<Row, RowError> {
 
 fn not_found(id: &str) -> RowError {
     // As the tools name it.
-    RowError::NotFound { entity: "session", key: format!("`{}`", id.escape_debug()) }
+    RowError::NotFound { entity: tool::SESSION, key: format!("`{}`", id.escape_debug()) }
 }
 
 /// Returns the refusal of a session that would be its own parent.
