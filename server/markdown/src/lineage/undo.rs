@@ -1,7 +1,7 @@
 //! The undo and redo stacks.
 //!
 //! Both are derived from the versions alone: a change is pushed onto the undo stack and clears the redo stack, an undo moves the
-//! top of the undo stack to the redo stack, a redo moves it back. A change that left text and sections as they were is on neither. Any other version leaves both unchanged: an undo compares the
+//! top of the undo stack to the redo stack, a redo moves it back. Any other version leaves both unchanged: an undo compares the
 //! document's content with the entry's, and so detects such a version. If a person has undone the change at the top, the undo
 //! concerns the one below, and the passed one leaves the stack. If a person has edited other lines since, only the change
 //! itself is reverted; then the sections are matched as after a hand edit, and restored ones have their former ids. If the result
@@ -175,16 +175,12 @@ impl Lineage {
         }
         let before = digest(&self.ids);
         let removed = apply(change, &mut self.ids, &added);
-        let after = digest(&self.ids);
-        if after == before && version.content == self.content {
-            return true;
-        }
         self.undo.push(Arc::new(UndoEntry {
             commit: version.commit.clone(),
             change: change.clone(),
             added,
             removed,
-            sections: [before, after],
+            sections: [before, digest(&self.ids)],
             contents: [self.content.clone(), version.content.clone()],
             merged: None,
         }));

