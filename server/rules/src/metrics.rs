@@ -75,7 +75,7 @@ pub(crate) fn measure(tree: &FlatTree<'_>, kinds: &'static Kinds) -> FileMetrics
         if number == 0 && function.decisions == 0 && function.cognitive == 0 {
             continue;
         }
-        // What follows on a part that could not be parsed may have been taken for the rest of the function.
+        // Such a function may seem to include the text after it, up to the end of the file.
         if number == 0 || !tree.nodes[function.index].is_broken {
             functions.push(function.finish(tree, &code));
         }

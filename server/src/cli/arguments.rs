@@ -38,7 +38,7 @@ pub(super) struct Data {
     pub(super) folder: Option<PathBuf>,
 }
 
-/// Where callers can name paths.
+/// Folders in which callers can name paths.
 #[derive(Debug, Args)]
 #[group(skip)]
 pub(super) struct Workspaces {

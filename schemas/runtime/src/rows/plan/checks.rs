@@ -86,7 +86,7 @@ impl Plan<'_> {
         Ok(())
     }
 
-    /// Checks that a row can be removed at all: those of calls that name no org and no caller can't.
+    /// Checks that a row can be removed at all: the default org and the default caller can't.
     pub(super) fn check_kept(&self, entity: &'static EntitySpec, row: &Row) -> Result<(), RowError> {
         let key = entity.key.first().and_then(|name| row.get(*name));
         let org = self.spec.org.filter(|_| entity.scope == Scope::Root).map(|org| org.default);
