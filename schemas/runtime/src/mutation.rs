@@ -340,16 +340,14 @@ fn normal_form(tool: &'static ToolSpec, request: &impl Serialize) -> Result<Stri
 
 /// Returns the failure for a document whose content differs from the caller's expectation.
 fn stale(path: &str, expected: &Precondition, found: Option<&ContentId>) -> Failure {
-    // Names of rows quote their keys already.
-    let path = &if path.contains('`') { path.to_owned() } else { format!("`{path}`") };
     let message = match (expected, found) {
         (Precondition::Has(_), Some(_)) => {
-            format!("{path} has changed since; read it (or preview again) and repeat the change")
+            format!("`{path}` has changed since; read it (or preview again) and repeat the change")
         }
         (Precondition::Has(_), None) => {
-            format!("{path} no longer exists; list what is there and decide anew")
+            format!("`{path}` no longer exists; list what is there and decide anew")
         }
-        (Precondition::Absent, _) => format!("{path} already exists; read it and decide anew"),
+        (Precondition::Absent, _) => format!("`{path}` already exists; read it and decide anew"),
     };
     Failure::new(FailureKind::Conflict, message)
         .with("rule", "stale")

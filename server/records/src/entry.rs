@@ -141,7 +141,7 @@ impl Written {
         let is_there = before.is_some();
         if is_there == matches!(change.edit, RowEdit::Insert(_)) {
             let state = if is_there { "is there already" } else { "is not there" };
-            return Err(Failure::new(FailureKind::Conflict, format!("{} {state}", change.name())));
+            return Err(Failure::new(FailureKind::Conflict, format!("`{}` {state}", change.name())));
         }
         let (logged_before, logged_after, after) = match &change.edit {
             RowEdit::Insert(row) => (None, Some(row.clone()), Some(row.clone())),

@@ -269,12 +269,15 @@ fn quoted(fields: &[&str]) -> Vec<String> {
     fields.iter().map(|field| format!("`{field}`")).collect()
 }
 
-/// Returns a key for people: quoted, without control characters, and not longer than a line.
+/// Returns a key for people: texts quoted, without control characters, and not longer than a line.
 pub(super) fn shown(value: &Value) -> String {
-    match value {
-        Value::String(text) => format!("`{}`", shown_text(text)),
-        other => shown_text(&other.to_string()),
-    }
+    let bare = bare(value);
+    if value.is_string() { format!("`{bare}`") } else { bare }
+}
+
+/// As [`shown`], without quotes.
+pub(super) fn bare(value: &Value) -> String {
+    value.as_str().map_or_else(|| shown_text(&value.to_string()), shown_text)
 }
 
 fn shown_text(text: &str) -> String {

@@ -104,12 +104,12 @@ impl RowChange {
         made: BTreeSet<&'static str>,
     ) -> Self {
         let of_org = entity.org_field().iter().count();
-        let shown = key.iter().skip(of_org).map(error::shown);
+        let shown = key.iter().skip(of_org).map(error::bare);
         let name = format!("{} {}", entity.name, shown.collect::<Vec<_>>().join(" "));
         Self { entity, key, edit, made, name }
     }
 
-    /// Returns the entity's name and the key, for messages.
+    /// Returns the entity's name and the key, for messages that quote them together.
     pub fn name(&self) -> &str {
         &self.name
     }

@@ -383,7 +383,7 @@ fn what_changes_nothing_has_an_entry_of_its_own_and_a_base_must_hold() {
             Err(ref error) => {
                 assert_eq!(error["rule"], "stale", "{error}");
                 assert!(
-                    error["message"].as_str().unwrap().starts_with("project `p` has changed since"),
+                    error["message"].as_str().unwrap().starts_with("`project p` has changed since"),
                     "{error}"
                 );
             }

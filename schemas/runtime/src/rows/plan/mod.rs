@@ -284,7 +284,7 @@ fn constant(text: &str) -> Result<Value, RowError> {
 }
 
 fn taken(entity: &EntitySpec, fields: &[&'static str]) -> RowError {
-    let article = if entity.name.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
+    let article = if entity.name.starts_with(['a', 'e', 'i', 'o']) { "an" } else { "a" };
     RowError::Taken { article, entity: entity.name, fields: fields.to_vec(), open: None }
 }
 
