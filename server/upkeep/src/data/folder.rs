@@ -9,7 +9,7 @@ use tabellion_clients::{Machine, System};
 use tabellion_library::{CreateFolders, OpenError, folder};
 use tabellion_platform::home;
 
-use super::VARIABLE;
+use super::{VARIABLE, command};
 use crate::folder as own_folder;
 
 /// Name of the folder within that of all programs' data.
@@ -52,6 +52,11 @@ impl DataFolder {
     /// Returns the absolute path.
     pub fn absolute(&self) -> PathBuf {
         std::path::absolute(&self.path).unwrap_or_else(|_| self.path.clone())
+    }
+
+    /// Returns a `tabellion data` command for the rows of a contract in this folder.
+    pub(crate) fn command(&self, name: &str, contract: &str) -> String {
+        command(name, self.is_named.then(|| self.absolute()).as_deref(), contract)
     }
 
     fn above(&self) -> &Path {

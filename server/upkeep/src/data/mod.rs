@@ -107,6 +107,15 @@ impl Data {
     }
 }
 
+/// Returns a `tabellion data` command for the rows of a contract, in the place that `--data` has to name.
+pub(crate) fn command(name: &str, place: Option<&Path>, contract: &str) -> String {
+    let place = place.map(|place| place.display().to_string()).map_or_else(String::new, |place| {
+        let quote = if place.contains(' ') { "\"" } else { "" };
+        format!("--data {quote}{place}{quote} ")
+    });
+    format!("`tabellion data {name} {place}--contract {contract}`")
+}
+
 fn is_address(text: &str) -> bool {
     ["postgres://", "postgresql://"].iter().any(|scheme| text.starts_with(scheme))
 }

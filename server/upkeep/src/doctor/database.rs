@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use tabellion_pack::Packs;
-use tabellion_records::{self as records, Address, Health, Location, Records, SchemaDifference, Start};
+use tabellion_records::{self as records, Address, Health, Records, SchemaDifference, Start};
 use tabellion_runtime::{FailureKind, spec::RowsSpec};
 
 use super::{finding::Finding, words};
+use crate::data::{self, Data};
 
 /// Number of connections that one server may open.
 const CONNECTIONS: u64 = 32;
@@ -14,7 +15,7 @@ const CONNECTIONS: u64 = 32;
 const LONG: u64 = 600;
 
 /// Checks a database, and the rows of all contracts in it.
-pub(super) fn of_database(address: &Address, place: &Location, packs: Packs) -> Vec<Finding> {
+pub(super) fn of_database(address: &Address, data: &Data, packs: Packs) -> Vec<Finding> {
     let health = match records::health(address) {
         Ok(health) => health,
         Err(failure) => {
@@ -28,7 +29,7 @@ pub(super) fn of_database(address: &Address, place: &Location, packs: Packs) -> 
     )];
     findings.extend(server(&health));
     let specs = packs.over_rows().filter_map(|spec| spec.rows);
-    findings.extend(specs.flat_map(|spec| rows(spec, place, packs)));
+    findings.extend(specs.flat_map(|spec| rows(spec, data, packs)));
     findings
 }
 
@@ -92,8 +93,9 @@ fn server(health: &Health) -> Vec<Finding> {
     findings
 }
 
-fn rows(spec: &'static RowsSpec, place: &Location, packs: Packs) -> Vec<Finding> {
-    let found = match records::inspect(place.clone(), spec) {
+fn rows(spec: &'static RowsSpec, data: &Data, packs: Packs) -> Vec<Finding> {
+    let command = |name| data::command(name, Some(&data.name()), spec.contract);
+    let found = match records::inspect(data.place(), spec) {
         Ok(found) => found,
         Err(failure) if failure.kind == FailureKind::NotFound => {
             let said =
@@ -109,11 +111,11 @@ fn rows(spec: &'static RowsSpec, place: &Location, packs: Packs) -> Vec<Finding>
     let mend = match found.standing {
         SchemaDifference::Current | SchemaDifference::Adds => None,
         SchemaDifference::Loses(_) => {
-            Some(format!("`tabellion data migrate --contract {contract}`, which keeps the schema as it was"))
+            Some(format!("{}, which keeps the schema as it was", command("migrate")))
         }
         SchemaDifference::Newer => Some("the program that wrote the data can read it".into()),
         SchemaDifference::Impossible(_) => {
-            Some("`tabellion data export`, with the program that wrote the data".into())
+            Some(format!("{}, with the program that wrote the data", command("export")))
         }
         SchemaDifference::Foreign(_) => Some("use another database".into()),
     };
@@ -124,14 +126,15 @@ fn rows(spec: &'static RowsSpec, place: &Location, packs: Packs) -> Vec<Finding>
     if found.standing != SchemaDifference::Current {
         return findings;
     }
-    let recovery = format!("stop the servers, then `tabellion data recover --contract {contract}`");
-    let checked = Records::open(place.clone(), spec, Start::Existing).and_then(|records| {
+    let checked = Records::open(data.place(), spec, Start::Existing).and_then(|records| {
         let checked = records.check()?;
-        findings.extend(words::of_rows(spec, Arc::new(records), packs));
+        findings.extend(words::of_rows(spec, Arc::new(records), packs, command("reindex")));
         Ok(checked)
     });
     findings.push(match checked {
-        Err(failure) => Finding::red("log", failure.to_string(), recovery),
+        Err(failure) => {
+            Finding::red("log", failure.to_string(), format!("stop the servers, then {}", command("recover")))
+        }
         Ok(checked) => Finding::green(
             "log",
             format!(

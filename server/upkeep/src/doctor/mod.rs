@@ -58,15 +58,7 @@ pub fn run(options: &Options, packs: Packs) -> Result<bool, TerminalError> {
 /// Examines a data folder. `--fix` mends nothing there: each remedy is a command, with a description of its effect.
 fn data(folder: Option<&Path>, options: &Options, packs: Packs) -> Result<bool, TerminalError> {
     let data = Data::choose(folder).map_err(TerminalError::new)?;
-    let mut findings = examine_data(&data, packs);
-    if folder.is_some() {
-        // Without the place, the remedies would act on the default one.
-        let name = data.name().display().to_string();
-        let name = if name.contains(' ') { format!("\"{name}\"") } else { name };
-        for mend in findings.iter_mut().filter_map(|finding| finding.mend.as_mut()) {
-            *mend = mend.replace("--contract ", &format!("--data {name} --contract "));
-        }
-    }
+    let findings = examine_data(&data, packs);
     report::show("data", &data.name(), &findings, options.output)?;
     Ok(is_well(&findings))
 }
@@ -109,7 +101,7 @@ fn examine_data(data: &Data, packs: Packs) -> Vec<Finding> {
             checks.flat_map(|check| check(folder, packs)).collect()
         }
         #[cfg(feature = "postgres")]
-        Data::Database { address, .. } => database::of_database(address, &data.place(), packs),
+        Data::Database { address, .. } => database::of_database(address, data, packs),
     }
 }
 

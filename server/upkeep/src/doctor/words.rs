@@ -8,12 +8,16 @@ use tabellion_runtime::spec::RowsSpec;
 
 use super::finding::Finding;
 
-/// Checks how many of these rows are in the index of words.
-pub(super) fn of_rows(spec: &'static RowsSpec, records: Arc<Records>, packs: Packs) -> Option<Finding> {
+/// Checks how many of these rows are in the index of words, which the command `reindex` makes anew.
+pub(super) fn of_rows(
+    spec: &'static RowsSpec,
+    records: Arc<Records>,
+    packs: Packs,
+    reindex: String,
+) -> Option<Finding> {
     const ID: &str = "words";
     let index = packs.words(spec.contract, records)?;
     let shown = index.path().display();
-    let reindex = format!("`tabellion data reindex --contract {}`", spec.contract);
     Some(match index.standing() {
         Ok(Indexed::Missing { rows }) => Finding::green(
             ID,

@@ -113,9 +113,11 @@ pub(super) fn service(folder: &DataFolder, _: Packs) -> Vec<Finding> {
 pub(super) fn files(folder: &DataFolder, packs: Packs) -> Vec<Finding> {
     const ID: &str = "version";
     let of_file = |(spec, path): &(&'static RowsSpec, PathBuf)| match records::inspect(&folder.path, spec) {
-        Err(failure) => {
-            Finding::red(ID, format!("`{}`: {}", path.display(), reason(&failure)), recovery(spec, path))
-        }
+        Err(failure) => Finding::red(
+            ID,
+            format!("`{}`: {}", path.display(), reason(&failure)),
+            recovery(folder, spec, path),
+        ),
         Ok(found) => {
             let said = found.describe(spec);
             match found.standing {
@@ -123,16 +125,14 @@ pub(super) fn files(folder: &DataFolder, packs: Packs) -> Vec<Finding> {
                 SchemaDifference::Loses(_) => Finding::red(
                     ID,
                     said,
-                    format!(
-                        "`tabellion data migrate --contract {}`, which makes a backup first",
-                        spec.contract
-                    ),
+                    format!("{}, which makes a backup first", folder.command("migrate", spec.contract)),
                 ),
                 SchemaDifference::Newer => {
                     Finding::red(ID, said, "the program that wrote the data can read it")
                 }
                 SchemaDifference::Impossible(_) => {
-                    Finding::red(ID, said, "`tabellion data export`, with the program that wrote the data")
+                    let export = folder.command("export", spec.contract);
+                    Finding::red(ID, said, format!("{export}, with the program that wrote the data"))
                 }
                 SchemaDifference::Foreign(_) => {
                     Finding::red(ID, said, "move the file, or use another folder")
@@ -161,7 +161,7 @@ pub(super) fn log(folder: &DataFolder, packs: Packs) -> Vec<Finding> {
                     checked.changes, spec.contract, checked.rows
                 ),
             ),
-            Err(failure) => Finding::red(ID, reason(&failure), recovery(spec, &path)),
+            Err(failure) => Finding::red(ID, reason(&failure), recovery(folder, spec, &path)),
         }
     };
     current.map(of_file).collect()
@@ -172,15 +172,15 @@ pub(super) fn words(folder: &DataFolder, packs: Packs) -> Vec<Finding> {
     let of_file = |(spec, _): (&'static RowsSpec, PathBuf)| {
         // A file that can't be opened is the subject of other checks.
         let records = Records::open(&folder.path, spec, Start::Existing).ok()?;
-        words::of_rows(spec, Arc::new(records), packs)
+        words::of_rows(spec, Arc::new(records), packs, folder.command("reindex", spec.contract))
     };
     present(folder, packs).into_iter().filter_map(of_file).collect()
 }
 
-fn recovery(spec: &RowsSpec, path: &Path) -> String {
+fn recovery(folder: &DataFolder, spec: &RowsSpec, path: &Path) -> String {
     format!(
-        "stop the servers, then `tabellion data recover --contract {}`; if the log can't be read, {}",
-        spec.contract,
+        "stop the servers, then {}; if the log can't be read, {}",
+        folder.command("recover", spec.contract),
         restore(path)
     )
 }
