@@ -272,11 +272,12 @@ pub fn exclusion(
 
 /// Returns [`Exclusion::OtherRepository`] if a folder above `path` has a `.git`. Reads each of these folders.
 pub(super) fn other_repository(root: &Root, path: &LibraryPath) -> Option<Exclusion> {
-    let has_git = |folder: LibraryDir| root.dir().kind(&format!("{}/.git", folder.as_str()));
+    let has_git =
+        |folder: LibraryDir| Ok::<_, OpenError>(is_repository(&root.dir().open_dir(folder.as_str())?)?);
     path.parent()
         .ancestors()
         // A folder that can't be entered fails later with its own error.
-        .any(|folder| matches!(has_git(folder), Ok(Some(_))))
+        .any(|folder| matches!(has_git(folder), Ok(true)))
         .then_some(Exclusion::OtherRepository)
 }
 

@@ -116,6 +116,15 @@ impl From<OpenError> for io::Error {
     }
 }
 
+/// Returns `name` if it is one segment. Names also come from files that others can write, and any other would lead out of the folder.
+fn segment(name: &str) -> io::Result<&str> {
+    let ends: &[char] = if cfg!(windows) { &['/', '\0', '\\', ':'] } else { &['/', '\0'] };
+    if matches!(name, "" | "." | "..") || name.contains(ends) {
+        return Err(io::ErrorKind::InvalidFilename.into());
+    }
+    Ok(name)
+}
+
 /// Manner in which two names were exchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exchange {

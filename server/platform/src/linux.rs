@@ -12,7 +12,7 @@ use rustix::io::Errno;
 
 pub use super::unix::Dir;
 use super::unix::{kind_in, kind_of};
-use super::{Kind, Leased, OpenError};
+use super::{Kind, Leased, OpenError, segment};
 
 /// Buffer for directory entries: some 500 per system call.
 const ENTRIES_BYTES: usize = 32 * 1024;
@@ -63,7 +63,7 @@ impl Dir {
     ///
     /// As for [`Dir::open_file`].
     pub fn open_entry(&self, name: &str) -> Result<File, OpenError> {
-        sys::openat(&self.0, name, READ, Mode::empty()).map(File::from).map_err(open_error)
+        sys::openat(&self.0, segment(name)?, READ, Mode::empty()).map(File::from).map_err(open_error)
     }
 
     /// Calls `each` with every name in this folder except `.` and `..`, in no order.
@@ -125,10 +125,11 @@ impl Dir {
             None => (Vec::new(), path),
         };
         let mut at: Option<OwnedFd> = None;
-        for (segment, flags) in folders.into_iter().map(|folder| (folder, HANDLE)).chain([(last, flags)]) {
+        for (name, flags) in folders.into_iter().map(|folder| (folder, HANDLE)).chain([(last, flags)]) {
             let from = at.as_ref().unwrap_or(&self.0);
-            at = Some(match sys::openat(from, segment, flags | OFlags::NOFOLLOW, Mode::empty()) {
-                Err(Errno::NOTDIR) if is_symlink(from, segment) => return Err(OpenError::Symlink),
+            let name = if name == "." { name } else { segment(name)? };
+            at = Some(match sys::openat(from, name, flags | OFlags::NOFOLLOW, Mode::empty()) {
+                Err(Errno::NOTDIR) if is_symlink(from, name) => return Err(OpenError::Symlink),
                 opened => opened.map_err(open_error)?,
             });
         }

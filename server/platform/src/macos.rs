@@ -15,7 +15,7 @@ use rustix::io::Errno;
 
 pub use super::unix::Dir;
 use super::unix::{kind_in, kind_of};
-use super::{Kind, OpenError};
+use super::{Kind, OpenError, segment};
 
 const HANDLE: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 /// `NONBLOCK`: opening a pipe must not block. `NOCTTY`: a terminal must not become the controlling one.
@@ -53,7 +53,7 @@ impl Dir {
     ///
     /// As for [`Dir::open_file`].
     pub fn open_entry(&self, name: &str) -> Result<File, OpenError> {
-        self.open_file(name)
+        self.open_file(segment(name)?)
     }
 
     pub fn entries(&self, mut each: impl FnMut(&OsStr, Kind)) -> io::Result<()> {

@@ -8,7 +8,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::{Exchange, FileId, FileStat, Kind, Leased, OpenError};
+use super::{Exchange, FileId, FileStat, Kind, Leased, OpenError, segment};
 
 /// Leases are not supported here.
 #[derive(Debug)]
@@ -94,7 +94,7 @@ impl Dir {
     ///
     /// As for [`Dir::open_file`].
     pub fn open_entry(&self, name: &str) -> Result<File, OpenError> {
-        let path = self.0.join(name);
+        let path = self.entry(name)?;
         match look(&path)? {
             Kind::Other => Err(OpenError::Special),
             _ => Ok(File::open(path)?),
@@ -125,7 +125,8 @@ impl Dir {
     /// If the system call fails.
     pub fn file_id(&self, name: &str) -> io::Result<Option<FileId>> {
         let found = self.look(name)?;
-        Ok(found.and_then(|_| super::entry_id_at(&self.0.join(name))))
+        let path = self.entry(name)?;
+        Ok(found.and_then(|_| super::entry_id_at(&path)))
     }
 
     pub fn own_stat(&self) -> io::Result<FileStat> {
@@ -133,15 +134,20 @@ impl Dir {
     }
 
     pub fn read_link(&self, name: &str) -> io::Result<PathBuf> {
-        fs::read_link(self.0.join(name))
+        fs::read_link(self.entry(name)?)
     }
 
     pub fn stat(&self, name: &str) -> io::Result<Option<FileStat>> {
         Ok(self.look(name)?.map(|found| super::file_stat(&found)))
     }
 
+    /// Returns the path of the one-segment `name`.
+    fn entry(&self, name: &str) -> io::Result<PathBuf> {
+        Ok(self.0.join(segment(name)?))
+    }
+
     fn look(&self, name: &str) -> io::Result<Option<fs::Metadata>> {
-        match fs::symlink_metadata(self.0.join(name)) {
+        match fs::symlink_metadata(self.entry(name)?) {
             Ok(found) => Ok(Some(found)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
@@ -155,7 +161,7 @@ impl Dir {
     /// If the exchange was not made. Only if the last step failed is the first name already exchanged; its former content is
     /// then at `other_name` with `.swap` appended.
     pub fn exchange(&self, name: &str, other: &Dir, other_name: &str) -> io::Result<Exchange> {
-        let (here, there) = (self.0.join(name), other.0.join(other_name));
+        let (here, there) = (self.entry(name)?, other.entry(other_name)?);
         let aside = other.0.join(format!("{other_name}.swap"));
         fs::hard_link(&here, &aside)?;
         if let Err(error) = fs::rename(&there, &here) {
@@ -173,25 +179,25 @@ impl Dir {
     ///
     /// [`io::ErrorKind::AlreadyExists`] if `other_name` exists.
     pub fn rename_noreplace(&self, name: &str, other: &Dir, other_name: &str) -> io::Result<()> {
-        let here = self.0.join(name);
-        fs::hard_link(&here, other.0.join(other_name))?;
+        let here = self.entry(name)?;
+        fs::hard_link(&here, other.entry(other_name)?)?;
         fs::remove_file(here)
     }
 
     pub fn create_file(&self, name: &str) -> io::Result<File> {
-        File::create_new(self.0.join(name))
+        File::create_new(self.entry(name)?)
     }
 
     pub fn create_dir(&self, name: &str) -> io::Result<()> {
-        fs::create_dir(self.0.join(name))
+        fs::create_dir(self.entry(name)?)
     }
 
     pub fn remove_file(&self, name: &str) -> io::Result<()> {
-        fs::remove_file(self.0.join(name))
+        fs::remove_file(self.entry(name)?)
     }
 
     pub fn remove_dir(&self, name: &str) -> io::Result<()> {
-        fs::remove_dir(self.0.join(name))
+        fs::remove_dir(self.entry(name)?)
     }
 
     /// Returns once the names in this folder are durable.

@@ -54,6 +54,24 @@ macro_rules! each_promise_holds {
             assert_eq!(names, [("b.md".to_owned(), Kind::File), ("sub".to_owned(), Kind::Folder)]);
             assert_eq!(dir.kind("b.md").unwrap(), Some(Kind::File));
             assert_eq!(dir.kind("c.md").unwrap(), None);
+            for name in ["", ".", "..", "sub/deep", "../b.md", "b.md\0"] {
+                let refused = [
+                    dir.kind(name).map(drop),
+                    dir.file_id(name).map(drop),
+                    dir.stat(name).map(drop),
+                    dir.open_entry(name).map(drop).map_err(io::Error::from),
+                    dir.create_file(name).map(drop),
+                    dir.create_dir(name),
+                    dir.remove_file(name),
+                    dir.remove_dir(name),
+                    dir.exchange("b.md", &dir, name).map(drop),
+                    dir.exchange(name, &dir, "b.md").map(drop),
+                    dir.rename_noreplace("b.md", &dir, name),
+                    dir.rename_noreplace(name, &dir, "c.md"),
+                ];
+                let kinds = refused.map(|result| result.unwrap_err().kind());
+                assert_eq!(kinds, [io::ErrorKind::InvalidFilename; 12], "{name:?}");
+            }
             for name in ["b.md", "sub"] {
                 let expected = file_stat(&at(name).symlink_metadata().unwrap());
                 assert_eq!(dir.stat(name).unwrap(), Some(expected));

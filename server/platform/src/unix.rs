@@ -1,4 +1,5 @@
-//! Actions on names in an open folder, for Linux and macOS. `linux.rs` and `macos.rs` open folders, and files below them.
+//! Actions on names in an open folder, for Linux and macOS. `linux.rs` and `macos.rs` open folders, and files below them. A name that is
+//! not one segment is [`io::ErrorKind::InvalidFilename`].
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -11,7 +12,7 @@ use rustix::fs::{self as sys, AtFlags, FileType, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 use rustix::path::Arg;
 
-use super::{Exchange, FileId, FileStat, Kind, file_stat_in};
+use super::{Exchange, FileId, FileStat, Kind, file_stat_in, segment};
 
 /// The errors of file systems that can neither exchange names nor rename without replacing.
 const NO_SUCH_RENAME: [Errno; 2] =
@@ -28,7 +29,7 @@ impl Dir {
     ///
     /// If the system call fails.
     pub fn kind(&self, name: &str) -> io::Result<Option<Kind>> {
-        Ok(self.look(name)?.map(|found| kind_in(&found)))
+        Ok(self.look(segment(name)?)?.map(|found| kind_in(&found)))
     }
 
     /// Returns the identity of the one-segment `name`; `None` if it does not exist.
@@ -37,7 +38,9 @@ impl Dir {
     ///
     /// If the system call fails.
     pub fn file_id(&self, name: &str) -> io::Result<Option<FileId>> {
-        Ok(self.look(name)?.map(|found| FileId { device: device_in(&found), inode: found.st_ino.into() }))
+        Ok(self
+            .look(segment(name)?)?
+            .map(|found| FileId { device: device_in(&found), inode: found.st_ino.into() }))
     }
 
     /// Returns the stat fields of this folder. Those of Unix change whenever a name in it does.
@@ -55,7 +58,7 @@ impl Dir {
     ///
     /// If it is not a link.
     pub fn read_link(&self, name: &str) -> io::Result<PathBuf> {
-        let target = sys::readlinkat(&self.0, name, Vec::new())?;
+        let target = sys::readlinkat(&self.0, segment(name)?, Vec::new())?;
         Ok(PathBuf::from(OsStr::from_bytes(target.to_bytes())))
     }
 
@@ -65,7 +68,7 @@ impl Dir {
     ///
     /// If the system call fails.
     pub fn stat(&self, name: &str) -> io::Result<Option<FileStat>> {
-        Ok(self.look(name)?.map(|found| file_stat_in(&found)))
+        Ok(self.look(segment(name)?)?.map(|found| file_stat_in(&found)))
     }
 
     pub(super) fn look(&self, name: impl Arg) -> io::Result<Option<sys::Stat>> {
@@ -85,6 +88,7 @@ impl Dir {
     /// If the exchange was not made; both names are then as before. Only if the last step failed is the first name already
     /// exchanged; its former content is then at `other_name` with `.swap` appended.
     pub fn exchange(&self, name: &str, other: &Dir, other_name: &str) -> io::Result<Exchange> {
+        let (name, other_name) = (segment(name)?, segment(other_name)?);
         match sys::renameat_with(&self.0, name, &other.0, other_name, RenameFlags::EXCHANGE) {
             Ok(()) => Ok(Exchange::Atomic),
             Err(error) if NO_SUCH_RENAME.contains(&error) => self.exchange_in_steps(name, other, other_name),
@@ -118,6 +122,7 @@ impl Dir {
     ///
     /// [`io::ErrorKind::AlreadyExists`] if `other_name` exists.
     pub fn rename_noreplace(&self, name: &str, other: &Dir, other_name: &str) -> io::Result<()> {
+        let (name, other_name) = (segment(name)?, segment(other_name)?);
         match sys::renameat_with(&self.0, name, &other.0, other_name, RenameFlags::NOREPLACE) {
             Err(error) if NO_SUCH_RENAME.contains(&error) => self.rename_by_link(name, other, other_name),
             done => Ok(done?),
@@ -136,7 +141,7 @@ impl Dir {
     /// [`io::ErrorKind::AlreadyExists`] if the name exists.
     pub fn create_file(&self, name: &str) -> io::Result<File> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-        Ok(sys::openat(&self.0, name, flags, Mode::from_raw_mode(0o666))?.into())
+        Ok(sys::openat(&self.0, segment(name)?, flags, Mode::from_raw_mode(0o666))?.into())
     }
 
     /// Creates the folder `name` in this folder.
@@ -145,7 +150,7 @@ impl Dir {
     ///
     /// [`io::ErrorKind::AlreadyExists`] if the name exists.
     pub fn create_dir(&self, name: &str) -> io::Result<()> {
-        Ok(sys::mkdirat(&self.0, name, Mode::from_raw_mode(0o777))?)
+        Ok(sys::mkdirat(&self.0, segment(name)?, Mode::from_raw_mode(0o777))?)
     }
 
     /// Removes the file `name` from this folder.
@@ -154,7 +159,7 @@ impl Dir {
     ///
     /// If it was not removed.
     pub fn remove_file(&self, name: &str) -> io::Result<()> {
-        Ok(sys::unlinkat(&self.0, name, AtFlags::empty())?)
+        Ok(sys::unlinkat(&self.0, segment(name)?, AtFlags::empty())?)
     }
 
     /// Removes the folder `name` from this folder.
@@ -163,7 +168,7 @@ impl Dir {
     ///
     /// [`io::ErrorKind::DirectoryNotEmpty`] if it is not empty.
     pub fn remove_dir(&self, name: &str) -> io::Result<()> {
-        Ok(sys::unlinkat(&self.0, name, AtFlags::REMOVEDIR)?)
+        Ok(sys::unlinkat(&self.0, segment(name)?, AtFlags::REMOVEDIR)?)
     }
 
     /// Returns the device of the folder.

@@ -22,7 +22,7 @@ use windows_sys::Win32::Foundation::{self as win, HANDLE, NTSTATUS, UNICODE_STRI
 use windows_sys::Win32::Storage::FileSystem as fs_api;
 use windows_sys::Win32::System::IO::{IO_STATUS_BLOCK, IO_STATUS_BLOCK_0};
 
-use super::{Exchange, FileId, FileStat, Kind, Leased, OpenError, Timestamp};
+use super::{Exchange, FileId, FileStat, Kind, Leased, OpenError, Timestamp, segment};
 
 /// Time for which a step is repeated that another program's open file prevents.
 const HELD_TIMEOUT: Duration = Duration::from_secs(1);
@@ -279,12 +279,14 @@ impl Dir {
     }
 
     fn link(&self, name: &str, other: &Dir, other_name: &str) -> io::Result<()> {
+        let other_name = segment(other_name)?;
         let access = fs_api::FILE_WRITE_ATTRIBUTES | fs_api::SYNCHRONIZE;
         let file = self.nt_open(name, access, nt::FILE_OPEN, nt::FILE_OPEN_REPARSE_POINT)?;
         Ok(set_name(&file, other, other_name, nt::FileLinkInformation, 0)?)
     }
 
     fn rename(&self, name: &str, other: &Dir, other_name: &str, replace: Replace) -> io::Result<()> {
+        let other_name = segment(other_name)?;
         while_held(|| {
             let access = fs_api::DELETE | fs_api::SYNCHRONIZE;
             let file = self.nt_open(name, access, nt::FILE_OPEN, nt::FILE_OPEN_REPARSE_POINT)?;
@@ -337,6 +339,7 @@ impl Dir {
 
     /// Opens or creates `name`, one segment, in this folder; the folder itself for the empty name.
     fn nt_open(&self, name: &str, access: u32, disposition: u32, options: u32) -> io::Result<File> {
+        let name = if name.is_empty() { name } else { segment(name)? };
         let mut units: Vec<u16> = name.encode_utf16().collect();
         let bytes = u16::try_from(units.len() * 2).map_err(|_| io::ErrorKind::InvalidFilename)?;
         let name = UNICODE_STRING { Length: bytes, MaximumLength: bytes, Buffer: units.as_mut_ptr() };
