@@ -189,6 +189,12 @@ pub(super) fn choose_aside(working_tree: &WorkingTree, path: &LibraryPath, numbe
     }
 }
 
+/// Returns true if [`choose_aside`] can have chosen this name.
+pub(super) fn is_aside(name: &str, beside: bool) -> bool {
+    let number = name.strip_prefix(if beside { ASIDE_HIDDEN } else { ASIDE });
+    number.is_some_and(|number| number.parse::<usize>().is_ok_and(|parsed| parsed.to_string() == number))
+}
+
 /// Returns the number of missing folders above `path`.
 pub(super) fn missing_folders(working_tree: &WorkingTree, path: &LibraryPath) -> Result<usize, Failure> {
     let mut missing = 0;

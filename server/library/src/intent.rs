@@ -5,10 +5,10 @@
 
 use std::fs;
 
-use gix::{ObjectId, objs::tree::EntryMode};
+use gix::{ObjectId, objs::tree::EntryMode, refs::FullName};
 use sha1::{Digest, Sha1};
 
-use super::{repository::Repository, tree::TreeEntry};
+use super::{document, repository::Repository, tree::TreeEntry};
 use crate::path::LibraryPath;
 
 /// Name of the intent file in our own folder. An empty file means that no transaction is under way.
@@ -91,7 +91,8 @@ impl Intent {
         text.0 + &digest
     }
 
-    /// Parses an intent file; `None` if it is torn or not an intent.
+    /// Parses an intent file; `None` if it is torn or not an intent. A packed repository can bring one: its names lead nowhere but to
+    /// branches, documents and exchange files.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let (body, found) = text.split_at_checked(text.len().checked_sub(40)?)?;
         if digest(body) != found {
@@ -102,7 +103,7 @@ impl Intent {
             return None;
         }
         let mut intent = Self {
-            branch: lines.value("branch")?.to_owned(),
+            branch: lines.value("branch").filter(|name| is_branch(name))?.to_owned(),
             base: optional(lines.value("base")?, id).ok()?,
             commits: Vec::new(),
             objects: Vec::new(),
@@ -115,7 +116,7 @@ impl Intent {
             intent.objects.push(id(object)?);
         }
         while let Some(path) = lines.value("path") {
-            intent.documents.push(Exchange {
+            let exchange = Exchange {
                 path: LibraryPath::of_entry(path).ok()?,
                 old: optional(lines.value("old")?, id).ok()?,
                 new: optional(lines.value("new")?, id).ok()?,
@@ -124,7 +125,8 @@ impl Intent {
                 aside: lines.value("aside")?.to_owned(),
                 beside: lines.value("beside")?.parse().ok()?,
                 folders: lines.value("folders")?.parse().ok()?,
-            });
+            };
+            intent.documents.push(document::is_aside(&exchange.aside, exchange.beside).then_some(exchange)?);
         }
         (lines.0.is_empty() && !intent.commits.is_empty()).then_some(intent)
     }
@@ -182,6 +184,10 @@ fn optional<T>(text: &str, read: impl Fn(&str) -> Option<T>) -> Result<Option<T>
         return Ok(None);
     }
     read(text).map(Some).ok_or(Unreadable)
+}
+
+fn is_branch(name: &str) -> bool {
+    name.starts_with("refs/heads/") && FullName::try_from(name).is_ok()
 }
 
 /// A value of the wrong form.

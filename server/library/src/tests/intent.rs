@@ -66,3 +66,32 @@ fn a_torn_or_changed_intent_is_none() {
         assert_eq!(Intent::parse(&text.replace("main", "mein")), None);
     }
 }
+
+/// Each of these, with a digest that fits, had led recovery to files outside of the repository.
+#[test]
+fn an_intent_with_names_that_no_transaction_has_is_none() {
+    let [_, second] = intents();
+    let with_aside = |number: usize, aside: &str| {
+        let mut intent = second.clone();
+        intent.documents[number].aside = aside.into();
+        intent
+    };
+    let beside = ["content-0", ".tabellion-content-../0", ".tabellion-content-"];
+    let own = [
+        "../../x",
+        "/etc/x",
+        "",
+        ".",
+        "content-+1",
+        "content-01",
+        "content-1/../../x",
+        ".tabellion-content-0",
+    ];
+    let asides =
+        own.map(|aside| with_aside(0, aside)).into_iter().chain(beside.map(|aside| with_aside(1, aside)));
+    let branches = ["refs/heads/../../x", "refs/heads/a/../b", "HEAD", "refs/tags/a", "refs/heads/", "x"];
+    let branches = branches.map(|branch| Intent { branch: branch.into(), ..second.clone() });
+    for intent in asides.chain(branches) {
+        assert_eq!(Intent::parse(&intent.render()), None, "{intent:?}");
+    }
+}
