@@ -9,12 +9,12 @@ use std::{
 };
 
 use gix::ObjectId;
-use tabellion_platform::{create_folders, open_to_write, read_text};
+use tabellion_platform::{Dir, OpenError, create_folders, open_to_write, read_text};
 use tabellion_runtime::{Failure, StoreError};
 
 use super::{
     durable::{SyncTarget, remove_if_there, sync_all},
-    failures::IoContext,
+    failures::{IoContext, refused},
     intent::Logged,
     lock::{GitLock, LockFiles},
     repository::Repository,
@@ -37,6 +37,13 @@ impl BranchMove {
     /// Writes the branch's new commit to a separate file.
     pub(super) fn prepare(repository: &Repository, branch: &str, next: ObjectId) -> Result<Self, Failure> {
         let [_, files] = locks(repository, branch);
+        if is_linked(repository.common_dir(), branch)? {
+            let message = format!(
+                "`{}` is reached through a symbolic link; replace the link by the folder or file that it leads to",
+                files.target.display()
+            );
+            return Err(refused(message));
+        }
         let folder = files.target.parent().expect("a branch is in a folder").to_owned();
         create_folders(&folder, branch.matches('/').count()).context("create", &folder)?;
         let mut lock = files.prepare()?;
@@ -101,7 +108,15 @@ pub(super) fn commit(repository: &Repository, branch: &str) -> Result<(), Failur
     files.publish()
 }
 
-/// Appends the commits to the reflogs of HEAD and `branch`, which was at `base`, unless they are there already.
+/// Returns true if a symbolic link is on the way from the folder `top` to `name`. A packed repository can bring such links, and no file
+/// outside of git's own folders is written.
+fn is_linked(top: &Path, name: &str) -> Result<bool, Failure> {
+    let opened = Dir::open(top).context("open", top)?.open_file(name);
+    Ok(matches!(opened, Err(OpenError::Symlink)))
+}
+
+/// Appends the commits to the reflogs of HEAD and `branch`, which was at `base`, unless they are there already, or are reached through a
+/// link.
 ///
 /// # Errors
 /// If a reflog can't be written; it is then unchanged.
@@ -119,7 +134,7 @@ pub(super) fn log(
     }
     for (folder, name) in [(repository.git_dir(), "HEAD"), (repository.common_dir(), branch)] {
         let log = folder.join("logs").join(name);
-        if repository.keeps_logs() || log.exists() {
+        if (repository.keeps_logs() || log.exists()) && !is_linked(folder, &format!("logs/{name}"))? {
             append_once(&log, 1 + name.matches('/').count(), &lines).context("write", &log)?;
         }
     }
@@ -146,12 +161,13 @@ fn append_once(log: &Path, levels: usize, lines: &str) -> io::Result<()> {
 
 /// Shares the branch, its reflogs, and the folders created for them.
 pub(super) fn share(repository: &Repository, branch: &str) {
-    for top in [repository.common_dir().to_owned(), repository.common_dir().join("logs")] {
-        let file = top.join(branch);
-        let made = file.ancestors().take_while(|path| *path != top);
-        made.for_each(|path| repository.share(path));
+    let (own, common) = (repository.git_dir(), repository.common_dir());
+    for (top, name) in [(common, branch), (common, &format!("logs/{branch}")), (own, "logs/HEAD")] {
+        if is_linked(top, name).is_ok_and(|linked| !linked) {
+            let file = top.join(name);
+            file.ancestors().take_while(|path| *path != top).for_each(|path| repository.share(path));
+        }
     }
-    repository.share(&repository.git_dir().join("logs/HEAD"));
 }
 
 /// Returns the folder with the branch's file.

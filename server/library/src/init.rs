@@ -34,7 +34,8 @@ const DECOMPOSED: &str = "a\u{308}";
 pub(super) fn create(root: &Path) -> io::Result<bool> {
     let aside = root.join(ASIDE);
     let is_made = || root.join(".git").symlink_metadata().is_ok();
-    let alone = fs::create_dir_all(&aside).and_then(|()| platform::lock_file(&aside.join("lock")));
+    let made = fs::create_dir_all(&aside).and_then(|()| open_aside(root));
+    let alone = made.and_then(|_| platform::lock_file(&aside.join("lock")));
     let alone = match alone {
         // A faster process removes the temporary folder.
         Err(_) if is_made() => return Ok(false),
@@ -48,7 +49,7 @@ pub(super) fn create(root: &Path) -> io::Result<bool> {
         fs::remove_dir_all(&git)?;
     }
     build(&git)?;
-    let (from, to) = (Dir::open(&aside)?, Dir::open(root)?);
+    let (from, to) = (open_aside(root)?, Dir::open(root)?);
     let is_new = match from.rename_noreplace("git", &to, ".git") {
         Ok(()) => true,
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => false,
@@ -63,9 +64,16 @@ pub(super) fn create(root: &Path) -> io::Result<bool> {
 /// Removes the remains of a crashed [`create`]. Best effort: they are hidden and harmless.
 pub(super) fn remove_leftovers(root: &Path) {
     let aside = root.join(ASIDE);
-    if let Ok(Some(alone)) = platform::try_lock_file(&aside.join("lock")) {
+    if open_aside(root).is_ok()
+        && let Ok(Some(alone)) = platform::try_lock_file(&aside.join("lock"))
+    {
         remove(&aside, alone);
     }
+}
+
+/// Opens the temporary folder. The folder may bring a link to elsewhere in its place, which is refused.
+fn open_aside(root: &Path) -> io::Result<Dir> {
+    Ok(Dir::open(root)?.open_dir(ASIDE)?)
 }
 
 /// Removes the temporary folder, which `alone` locks.

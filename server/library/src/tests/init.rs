@@ -17,6 +17,19 @@ fn a_half_made_repository_is_replaced() {
     bench.assert_sound();
 }
 
+/// A packed folder can bring the link: `git` in its target was removed, and `lock` created.
+#[cfg(unix)]
+#[test]
+fn a_link_in_place_of_the_temporary_folder_is_not_followed() {
+    let bench = Bench::empty();
+    bench.write("victim/git/HEAD", "kept");
+    std::os::unix::fs::symlink("victim", bench.path(ASIDE)).unwrap();
+    create(&bench.path("")).unwrap_err();
+    remove_leftovers(&bench.path(""));
+    assert_eq!(bench.read("victim/git/HEAD").as_deref(), Some("kept"));
+    assert!(!bench.path("victim/lock").exists());
+}
+
 /// Late processes meet in a folder that others remove.
 #[test]
 fn the_slower_process_uses_the_faster_ones_repository() {

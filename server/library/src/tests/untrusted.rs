@@ -2,6 +2,7 @@
 
 use std::{fs, os::unix::fs::symlink, path::Path, process::Command};
 
+use tabellion_platform::each_below;
 use tabellion_runtime::{Failure, Store};
 
 use crate::{Library, Options};
@@ -72,6 +73,42 @@ fn a_repository_with_a_pipe_among_gits_files_is_refused_at_opening() {
             let error =
                 Library::open(&bench.path(""), Options::default()).map(drop).expect_err(name).to_string();
             assert!(error.contains(name) && error.contains("regular file"), "{kind} as {name}: {error}");
+        }
+    }
+}
+
+/// A reflog that is a link appended lines to the user's own files, such as those that a shell runs.
+#[test]
+fn nothing_is_written_through_links_in_gits_folder() {
+    for (name, is_refused) in [
+        ("logs/HEAD", false),
+        ("logs/refs/heads/main", false),
+        ("logs/refs", false),
+        ("logs", false),
+        ("refs/heads", true),
+        ("refs", true),
+    ] {
+        for exists in [true, false] {
+            let bench = Bench::new();
+            let (at, outside) = (bench.path(".git").join(name), bench.path("outside"));
+            fs::rename(&at, &outside).unwrap();
+            if !exists && !is_refused {
+                let removed = fs::remove_file(&outside);
+                removed.or_else(|_| fs::remove_dir_all(&outside)).unwrap();
+            }
+            symlink(&outside, &at).unwrap();
+            let look = || {
+                let mut found = vec![(outside.clone(), fs::read(&outside).ok())];
+                each_below(&outside, 8, |path, _| {
+                    found.push((path.to_owned(), fs::read(path).ok()));
+                    true
+                });
+                (outside.exists(), found)
+            };
+            let before = look();
+            let made = make(&bench.library(), &change("plan.md", Some("new plan\n")));
+            assert_eq!(made.is_err(), is_refused, "{name}: {made:?}");
+            assert_eq!(look(), before, "{name}");
         }
     }
 }
