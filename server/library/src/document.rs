@@ -12,14 +12,15 @@ use std::{
 use gix::ObjectId;
 use tabellion_runtime::Failure;
 
-use super::{failures::IoContext, intent::Exchange, objects::blob_id, working_tree::WorkingTree};
+use super::{
+    failures::IoContext,
+    intent::{ASIDE, ASIDE_HIDDEN, Exchange},
+    objects::blob_id,
+    working_tree::WorkingTree,
+};
 use crate::path::{LibraryDir, LibraryPath};
 use tabellion_platform::{self as platform, Dir, OpenError};
 
-/// Prefix of the names of exchange files in our own folder; a number follows.
-pub(super) const ASIDE: &str = "content-";
-/// The same for an exchange file next to a document that is on a different device than our own folder.
-const ASIDE_HIDDEN: &str = ".tabellion-content-";
 /// Suffix of an exchange file while it is being written.
 pub(super) const UNFINISHED: &str = ".new";
 
@@ -187,12 +188,6 @@ pub(super) fn choose_aside(working_tree: &WorkingTree, path: &LibraryPath, numbe
     } else {
         (format!("{ASIDE_HIDDEN}{number}"), true)
     }
-}
-
-/// Returns true if [`choose_aside`] can have chosen this name.
-pub(super) fn is_aside(name: &str, beside: bool) -> bool {
-    let number = name.strip_prefix(if beside { ASIDE_HIDDEN } else { ASIDE });
-    number.is_some_and(|number| number.parse::<usize>().is_ok_and(|parsed| parsed.to_string() == number))
 }
 
 /// Returns the number of missing folders above `path`.

@@ -8,13 +8,17 @@ use std::fs;
 use gix::{ObjectId, objs::tree::EntryMode, refs::FullName};
 use sha1::{Digest, Sha1};
 
-use super::{document, repository::Repository, tree::TreeEntry};
+use super::{repository::Repository, tree::TreeEntry};
 use crate::path::LibraryPath;
 
 /// Name of the intent file in our own folder. An empty file means that no transaction is under way.
 pub(super) const INTENT: &str = "intent";
 /// Name of the index before the transaction, until the transaction has ended.
 pub(super) const OLD_INDEX: &str = "index.old";
+/// Prefix of the names of exchange files in our own folder; a number follows.
+pub(super) const ASIDE: &str = "content-";
+/// The same for an exchange file next to a document that is on a different device than our own folder.
+pub(super) const ASIDE_HIDDEN: &str = ".tabellion-content-";
 const FIRST_LINE: &str = "tabellion intent 2";
 
 /// A transaction: consecutive commits, and the documents that they change.
@@ -126,7 +130,7 @@ impl Intent {
                 beside: lines.value("beside")?.parse().ok()?,
                 folders: lines.value("folders")?.parse().ok()?,
             };
-            intent.documents.push(document::is_aside(&exchange.aside, exchange.beside).then_some(exchange)?);
+            intent.documents.push(is_aside(&exchange.aside, exchange.beside).then_some(exchange)?);
         }
         (lines.0.is_empty() && !intent.commits.is_empty()).then_some(intent)
     }
@@ -188,6 +192,11 @@ fn optional<T>(text: &str, read: impl Fn(&str) -> Option<T>) -> Result<Option<T>
 
 fn is_branch(name: &str) -> bool {
     name.starts_with("refs/heads/") && FullName::try_from(name).is_ok()
+}
+
+fn is_aside(name: &str, beside: bool) -> bool {
+    let number = name.strip_prefix(if beside { ASIDE_HIDDEN } else { ASIDE });
+    number.is_some_and(|number| number.parse::<usize>().is_ok_and(|parsed| parsed.to_string() == number))
 }
 
 /// A value of the wrong form.

@@ -22,7 +22,7 @@ use super::{
     gathering, history,
     index::{Index, index_failure},
     index_file::{self, Folders, IndexError},
-    intent::{Exchange, INTENT, Intent, OLD_INDEX, is_under_way},
+    intent::{ASIDE, Exchange, INTENT, Intent, OLD_INDEX, is_under_way},
     lock::index_lock,
     objects, racy,
     repository::Repository,
@@ -331,7 +331,7 @@ fn tidy(working_tree: &WorkingTree) -> Result<(), Failure> {
 /// Returns true if a file of this name in our own folder is left from a transaction.
 pub(super) fn is_temporary(name: &str) -> bool {
     name.starts_with("object-")
-        || name.starts_with(document::ASIDE)
+        || name.starts_with(ASIDE)
         || name.ends_with(document::UNFINISHED)
         || name == OLD_INDEX
         || name == ATTEMPTS
