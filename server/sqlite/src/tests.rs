@@ -398,6 +398,21 @@ fn a_kept_statement_stays_as_it_was_prepared() {
     }
 }
 
+/// A file can come with a library: a trigger in it ran with each change, without end.
+#[test]
+fn triggers_and_views_of_a_file_do_not_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.db");
+    healthy(&path, &CALLS.0);
+    execute(
+        &path,
+        "CREATE TRIGGER t BEFORE INSERT ON x BEGIN SELECT RAISE(ABORT, 'ran'); END; CREATE VIEW v AS SELECT y FROM x",
+    );
+    let connection = CALLS.connect(&path).unwrap();
+    connection.execute_batch("INSERT INTO x VALUES (x'01')").unwrap();
+    connection.execute_batch("SELECT y FROM v").unwrap_err();
+}
+
 /// A connection that was opened while the index of the log was read-only makes all others of the process read-only, so it must not
 /// be the first.
 #[test]
