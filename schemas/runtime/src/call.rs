@@ -229,6 +229,10 @@ impl Notes {
         meta.insert(key, value);
     }
 
+    pub(crate) fn remove(&self, key: &str) {
+        self.meta.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
+    }
+
     /// Returns the method's facts.
     pub(crate) fn facts(&self) -> Map<String, Value> {
         let facts = self.facts.lock().unwrap_or_else(PoisonError::into_inner);

@@ -11,7 +11,7 @@ use crate::{
     approver::{Decision, Proposal},
     boundary::{declared, encode, failed},
     call::{MutatingMethod, Notes, Receipt, Staged, WriteCx},
-    context::{BASE, CallContext, REPLAYED},
+    context::{BASE, CallContext, DIRTY, REPLAYED},
     failure::{ContractError, Failure, FailureKind},
     gates::{self, CallGates},
     ground::{Ground, HasView},
@@ -127,6 +127,8 @@ where
         }
         self.publish(session).await?;
         notes.put(BASE, prepared.content.into());
+        // The method's note is about the bytes before the change, which are committed now.
+        notes.remove(DIRTY);
         if let Some(state) = self.store.remote() {
             notes.put(REMOTE, state);
         }
