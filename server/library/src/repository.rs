@@ -62,6 +62,14 @@ impl Repository {
         if is_gits_own(root) {
             return Err(OpenError::Bare(root.to_owned()));
         }
+        // Git's folder is found from it, even by an absolute path.
+        if let Err(error) = std::env::current_dir() {
+            let message = format!(
+                "the working directory of this process is gone ({error}); start it in a folder that exists"
+            );
+            let source = std::io::Error::new(error.kind(), message);
+            return Err(OpenError::Folder { path: root.to_owned(), source });
+        }
         let (top, is_new) = match root
             .ancestors()
             .find(|folder| folder.join(".git").symlink_metadata().is_ok())
