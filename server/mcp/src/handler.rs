@@ -338,7 +338,10 @@ impl ServerHandler for Handler {
         cx: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
         Err(if self.serves(&request.method, era(&cx)) {
-            ErrorData::invalid_params(format!("malformed `params` for `{}`", request.method), None)
+            let why =
+                request.params.as_ref().and_then(serde_json::Value::as_str).map(|why| format!(": {why}"));
+            let why = why.unwrap_or_default();
+            ErrorData::invalid_params(format!("malformed `params` for `{}`{why}", request.method), None)
         } else {
             ErrorData::new(ErrorCode::METHOD_NOT_FOUND, request.method, None)
         })

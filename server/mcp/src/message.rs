@@ -121,7 +121,8 @@ fn malformed(id: Option<RequestId>) -> Incoming {
     }
 }
 
-/// Returns `None` if even `_meta` can't be read. Other invalid params make a custom request, which the adapter refuses.
+/// Returns `None` if even `_meta` can't be read. Other invalid params make a custom request, which the adapter refuses; its params are
+/// the reason, as a text.
 ///
 /// Methods that rmcp would parse differently are parsed here: it detects a call's type by trying every type on a copy of the
 /// params, which may hold a whole document, and it treats an invalid cursor of a list as an absent one.
@@ -137,7 +138,7 @@ fn request(method: String, params: Option<Map<String, Value>>) -> Option<ClientR
         ListPromptsRequestMethod::VALUE => page::<ListPromptsRequestMethod>(object(params)),
         _ => return typed(method, params),
     };
-    Some(request.unwrap_or_else(|_| CustomRequest::new(method, None).into()))
+    Some(request.unwrap_or_else(|why| CustomRequest::new(method, Some(why.to_string().into())).into()))
 }
 
 /// Converts to a request or notification of rmcp.
@@ -154,21 +155,21 @@ fn typed<T: DeserializeOwned>(method: String, params: Option<Map<String, Value>>
 #[serde(rename_all = "camelCase")]
 struct ToolCall {
     name: String,
-    #[serde(default)]
-    arguments: JsonObject,
+    arguments: Option<JsonObject>,
     input_responses: Option<InputResponses>,
     request_state: Option<String>,
-    #[serde(default, rename = "_meta")]
-    meta: JsonObject,
+    #[serde(rename = "_meta")]
+    meta: Option<JsonObject>,
 }
 
 impl ToolCall {
     fn request(self) -> ClientRequest {
-        let mut params = CallToolRequestParams::new(self.name).with_arguments(self.arguments);
+        let mut params =
+            CallToolRequestParams::new(self.name).with_arguments(self.arguments.unwrap_or_default());
         params.input_responses = self.input_responses;
         params.request_state = self.request_state;
         let mut request = CallToolRequest::new(params);
-        request.extensions.insert(RequestMetaObject(MetaObject(self.meta)));
+        request.extensions.insert(RequestMetaObject(MetaObject(self.meta.unwrap_or_default())));
         request.into()
     }
 }
@@ -177,8 +178,8 @@ impl ToolCall {
 #[derive(Deserialize)]
 struct Page {
     cursor: Option<String>,
-    #[serde(default, rename = "_meta")]
-    meta: JsonObject,
+    #[serde(rename = "_meta")]
+    meta: Option<JsonObject>,
 }
 
 /// Returns the request `M` for a list.
@@ -189,6 +190,6 @@ where
     let Page { cursor, meta } = Page::deserialize(params)?;
     let params = PaginatedRequestParams::default().with_cursor(cursor);
     let mut request = RequestOptionalParam::with_param(params);
-    request.extensions.insert(RequestMetaObject(MetaObject(meta)));
+    request.extensions.insert(RequestMetaObject(MetaObject(meta.unwrap_or_default())));
     Ok(request.into())
 }

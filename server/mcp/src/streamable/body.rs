@@ -37,23 +37,26 @@ impl Body {
     }
 
     /// Returns the messages of `reader` as events. With a `name`, each event has an id from which a client can resume the
-    /// stream; the first repeats the id of the last message that was read before. Once `grant` is no longer valid, only the answer to a request made before is sent. `held` is dropped after the
-    /// last event, or with the body.
+    /// stream. If it `begins_empty`, the first event has the id of the last message that was read before, and no message. Once `grant` is no
+    /// longer valid, only the answer to a request made before is sent. `held` is dropped after the last event, or with the body.
     pub(super) fn events<T: Send + 'static>(
         reader: Reader,
         name: Option<u64>,
+        begins_empty: bool,
         grant: Option<Arc<dyn Grant>>,
         held: T,
     ) -> Self {
         let at = reader.position();
-        let first = name.map(|name| Bytes::from(format!("id: {name}-{at}\nretry: {RETRY_MS}\ndata:\n\n")));
+        let first = name
+            .filter(|_| begins_empty)
+            .map(|name| Bytes::from(format!("id: {name}-{at}\nretry: {RETRY_MS}\ndata:\n\n")));
         let begin = (reader, grant, held);
         let rest = stream::unfold(begin, move |(mut reader, grant, held)| async move {
             let next = tokio::time::timeout(KEEP_ALIVE_INTERVAL, reader.next()).await;
             let stands = grant.as_ref().is_none_or(|grant| grant.is_valid());
             let text = match next {
                 Ok(Some(event)) if stands || event.is_answer => written(name, &event),
-                Err(_) if stands => Bytes::from_static(b": alive\n\n"),
+                Err(_) if stands => Bytes::from_static(b": alive\n"),
                 _ => return None,
             };
             Some((text, (reader, grant, held)))

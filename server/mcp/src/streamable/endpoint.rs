@@ -167,7 +167,7 @@ impl Endpoint {
                 let status = status(answer.code, is_complete);
                 json(status, answer)
             }
-            None => events(Body::events(reader, None, grant, held)),
+            None => events(Body::events(reader, None, false, grant, held)),
         })
     }
 
@@ -223,7 +223,8 @@ impl Endpoint {
             return Ok(json(StatusCode::OK, answer));
         }
         stream.keep();
-        Ok(events(Body::events(reader, Some(number), grant, ())))
+        let begins_empty = headers::permit_empty_event(headers);
+        Ok(events(Body::events(reader, Some(number), begins_empty, grant, ())))
     }
 
     /// Opens a session.
@@ -283,7 +284,8 @@ impl Endpoint {
         };
         stream.keep();
         let (reader, grant) = (stream.read(after), origin.grant.clone());
-        Ok(events(Body::events(reader, Some(number), grant, session)))
+        let begins_empty = headers::permit_empty_event(headers);
+        Ok(events(Body::events(reader, Some(number), begins_empty, grant, session)))
     }
 
     fn delete(&self, headers: &HeaderMap, origin: &RequestOrigin) -> Result<Response<Body>, Refusal> {

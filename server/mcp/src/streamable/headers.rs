@@ -88,6 +88,12 @@ pub(super) fn era_of_none(headers: &HeaderMap) -> Result<Era, Refusal> {
     }
 }
 
+/// Returns true if a stream may begin with an event without a message, which clients of older revisions can't parse.
+pub(super) fn permit_empty_event(headers: &HeaderMap) -> bool {
+    let version = single(headers, VERSION).ok().flatten();
+    version.is_some_and(|version| version >= ProtocolVersion::V_2025_11_25.as_str())
+}
+
 /// Returns the era of a message.
 ///
 /// # Errors

@@ -85,10 +85,12 @@ impl Stream {
         self.state.lock().kept
     }
 
-    /// Starts a reader after the message `after`, or at the first unread message. Earlier readers receive no further messages.
+    /// Starts a reader after the message `after`, or at the first unread message. A number beyond the last message is another session's.
+    /// Earlier readers receive no further messages.
     pub(super) fn read(self: &Arc<Self>, after: Option<u64>) -> Reader {
         let mut state = self.state.lock();
         state.reader += 1;
+        let after = after.filter(|after| *after <= state.last);
         let (number, at) = (state.reader, after.unwrap_or(state.read));
         drop(state);
         self.changed.send_replace(());

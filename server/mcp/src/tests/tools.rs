@@ -82,13 +82,13 @@ async fn malformed_calls_and_unknown_tools_are_invalid_params() {
         > 1 tools/call
         < 1 !-32602 malformed
         > 2 tools/call {"arguments":{"text":"x"}}
-        < 2 !-32602 malformed
+        < 2 !-32602 malformed `params` for `tools/call`: missing field `name`
         > 3 tools/call {"name":7}
         < 3 !-32602 malformed
         > 4 tools/call {"name":"keep","arguments":["x"]}
         < 4 !-32602 malformed
-        > 5 tools/call {"name":"keep","arguments":null}
-        < 5 !-32602 malformed
+        > 5 tools/call {"name":"keep","arguments":null,"_meta":null}
+        < 5 {"content":[{"type":"text","text":"/: `text` is missing"}],"isError":true,"_meta":{"tabellion/error":{"code":-32602,"name":"INVALID_REQUEST","data":{"violations":[{"rule":"required","pointer":"","message":"`text` is missing"}],"rule":"required","pointer":""}}}}
         > 6 tools/call {"name":"keep","arguments":{"text":"x"},"_meta":5}
         < 6 !-32602 malformed
         > 7 tools/call {"name":"kept","arguments":{"text":"x"}}

@@ -183,6 +183,10 @@ impl TestServer {
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
+        let has = |wanted: &str| headers.iter().any(|(name, _)| *name == wanted);
+        if has("mcp-session-id") && !has("mcp-protocol-version") {
+            request = request.header("mcp-protocol-version", "2025-11-25");
+        }
         let body: Bytes = match body {
             Value::Null => Bytes::new(),
             body => body.to_string().into(),

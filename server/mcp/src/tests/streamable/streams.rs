@@ -26,6 +26,15 @@ async fn a_broken_stream_resumes_where_it_was() {
         assert_eq!(text(&answer), "a");
         assert_eq!(again.event().await, None);
     }
+    // Older clients parse each event as a message.
+    let headers = [
+        ("accept", "text/event-stream"),
+        ("mcp-session-id", &*session),
+        ("mcp-protocol-version", "2025-06-18"),
+        ("last-event-id", &*first),
+    ];
+    let mut again = place.send("GET", &headers, &Value::Null).await;
+    assert_eq!(text(&again.event().await.unwrap().1), "a");
     // Resuming at an event already read, or at an unknown one, yields no event.
     for last in ["1-1", "77-0"] {
         let headers =
