@@ -125,15 +125,7 @@ impl Derived {
         // In place: other processes which have the file open see it; a file too damaged for that is removed.
         match self.reset(path) {
             Err(error) if is_damage(&error) => {
-                for ending in ["", BESIDE[0], BESIDE[1], BESIDE[2]] {
-                    let file = beside(path, ending);
-                    match remove_file(&file) {
-                        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                            return Err(FileError::io(&file)(error));
-                        }
-                        _ => {}
-                    }
-                }
+                remove(path)?;
                 create(path)?;
             }
             outcome => outcome?,
@@ -167,7 +159,24 @@ impl Derived {
     }
 }
 
+fn remove(path: &Path) -> Result<(), FileError> {
+    for ending in ["", BESIDE[0], BESIDE[1], BESIDE[2]] {
+        let file = beside(path, ending);
+        match remove_file(&file) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(FileError::io(&file)(error));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
 fn create_for_owner(path: &Path) -> Result<(), FileError> {
+    // Other processes may still use the log of a file that was removed.
+    if path.symlink_metadata().is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
+        remove(path)?;
+    }
     create_own(path).map_err(FileError::io(path))
 }
 
