@@ -20,6 +20,11 @@ pub enum CodeError {
          have ended it (`exclude_dirs`, `ignore_patterns`)"
     )]
     Abandoned,
+    /// The file has the tables of a different version.
+    #[error(
+        "the index of code was made anew by another version of the program; restart this server, or the client that starts it"
+    )]
+    Remade,
     /// A filter has no meaning.
     #[error("{0}")]
     Filter(String),

@@ -5,7 +5,7 @@ use tabellion_sqlite::Content;
 
 const CREATE: &str = "
     CREATE TABLE collection (
-        number INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, generation INTEGER NOT NULL, operation TEXT NOT NULL,
+        number INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, generation INTEGER NOT NULL, operation TEXT NOT NULL, path TEXT NOT NULL,
         state TEXT NOT NULL, total INTEGER NOT NULL, done INTEGER NOT NULL, failed INTEGER NOT NULL, left_out INTEGER NOT NULL,
         started_at INTEGER NOT NULL, finished_at INTEGER, error TEXT, deaths INTEGER NOT NULL
     ) STRICT;

@@ -10,8 +10,8 @@ use std::{
 
 use parking_lot::Mutex;
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
-use tabellion_platform::{FileLock, try_lock_file, try_share_lock};
-use tabellion_sqlite::{CODE, Pool};
+use tabellion_platform::{FileId, FileLock, file_id_at, try_lock_file, try_share_lock};
+use tabellion_sqlite::{CODE, Format, Pool};
 
 use crate::{
     CodeError, Failed, Stop, Tree,
@@ -61,6 +61,8 @@ impl State {
 pub struct Status {
     /// The name of the run.
     pub operation: String,
+    /// The folder that the run was begun for.
+    pub path: String,
     /// Its state.
     pub state: State,
     /// Number of files of the tree; 0 until they are listed.
@@ -101,6 +103,7 @@ pub struct Outcome {
 /// An index of source files: collections of files, in one SQLite file. It can be shared by threads and processes.
 pub struct CodeIndex {
     path: PathBuf,
+    id: Option<FileId>,
     idle: Pool,
     /// Keeps the index of the file's log open for writing, even if the disk fails while other connections are opened.
     _writable: Mutex<Connection>,
@@ -117,13 +120,20 @@ impl CodeIndex {
     /// # Errors
     /// If the file can't be made or read.
     pub fn open(path: &Path) -> Result<Self, CodeError> {
+        let writable = CODE.open(path, &Tables)?;
         Ok(Self {
             path: path.to_owned(),
+            id: file_id_at(path),
             idle: Pool::new(MAX_IDLE),
-            _writable: Mutex::new(CODE.open(path, &Tables)?),
+            _writable: Mutex::new(writable),
             turn: Mutex::default(),
             columns: Mutex::default(),
         })
+    }
+
+    /// Returns false if the file was removed or replaced since it was opened: what is stored in it then is lost.
+    pub fn is_in_place(&self) -> bool {
+        file_id_at(&self.path) == self.id
     }
 
     /// Runs `work` with a pooled connection.
@@ -132,6 +142,7 @@ impl CodeIndex {
         work: impl FnOnce(&mut Connection) -> Result<T, CodeError>,
     ) -> Result<T, CodeError> {
         let mut connection = self.idle.take(|| CODE.connect(&self.path))?;
+        check_version(&connection)?;
         let result = work(&mut connection)?;
         // While a disk fails, SQLite opens files read-only.
         if !connection.is_readonly("main")? {
@@ -154,6 +165,7 @@ impl CodeIndex {
             if let Some(_turn) = self.turn.try_lock_for(CODE.busy_timeout) {
                 match write::begin(connection) {
                     Ok(transaction) => {
+                        check_version(&transaction)?;
                         let result = work(&transaction)?;
                         transaction.commit()?;
                         return Ok(result);
@@ -168,16 +180,17 @@ impl CodeIndex {
         }
     }
 
-    /// Begins a run of a collection: from now on its state is `indexing`, until the run is done or dropped. `operation` names it.
+    /// Begins a run of a collection: from now on its state is `indexing`, until the run is done or dropped. `operation` names it, and
+    /// `path` is the folder that the status names.
     ///
     /// # Errors
     /// [`CodeError::Busy`] if a run of it is under way, here or in another process; [`CodeError::Abandoned`] if the process of this
     /// operation ended twice before the run did: its state is `failed` then, until a run with a different name.
-    pub fn begin(self: &Arc<Self>, key: &str, operation: &str) -> Result<Run, CodeError> {
+    pub fn begin(self: &Arc<Self>, key: &str, operation: &str, path: &str) -> Result<Run, CodeError> {
         self.with(|connection| {
             let held = self.lock(connection, key)?;
-            let collection =
-                self.write(connection, &Stop::default(), |transaction| insert(transaction, key, operation))?;
+            let insert = |transaction: &Transaction<'_>| insert(transaction, key, operation, path);
+            let collection = self.write(connection, &Stop::default(), insert)?;
             let collection = collection.ok_or(CodeError::Abandoned)?;
             let index = Arc::clone(self);
             Ok(Run { index, collection, _held: held })
@@ -326,6 +339,14 @@ pub fn abandoned(path: &Path) -> Result<u64, CodeError> {
     Ok(connection.query_row(sql, [MAX_DEATHS], |row| row.get::<_, i64>(0))? as u64)
 }
 
+/// Checks that no other version of the program has made the file anew, in place, since it was opened.
+fn check_version(connection: &Connection) -> Result<(), CodeError> {
+    match CODE.format(connection)? {
+        Format::Current => Ok(()),
+        _ => Err(CodeError::Remade),
+    }
+}
+
 /// A run that has begun. If it is dropped before it is done, or its process ends, it is interrupted.
 pub struct Run {
     index: Arc<CodeIndex>,
@@ -437,16 +458,16 @@ impl Run {
 
 /// Makes or resets the row of a run; `None` if it has failed because its process ended too often. Its lock is held: a row with the
 /// state `indexing` is that of a process that ended.
-fn insert(connection: &Connection, key: &str, operation: &str) -> Result<Option<i64>, CodeError> {
-    let sql = "INSERT INTO collection (key, generation, operation, state, total, done, failed, left_out, started_at, deaths)
-               VALUES (?1, 1, ?2, 'indexing', 0, 0, 0, 0, ?3, 0)
+fn insert(connection: &Connection, key: &str, operation: &str, path: &str) -> Result<Option<i64>, CodeError> {
+    let sql = "INSERT INTO collection (key, generation, operation, path, state, total, done, failed, left_out, started_at, deaths)
+               VALUES (?1, 1, ?2, ?4, 'indexing', 0, 0, 0, 0, ?3, 0)
                ON CONFLICT (key) DO UPDATE SET
                    deaths = CASE WHEN operation <> ?2 THEN 0 WHEN state = 'indexing' THEN deaths + 1 ELSE deaths END,
-                   operation = ?2, state = 'indexing', total = 0, done = 0, failed = 0, left_out = 0,
+                   operation = ?2, path = ?4, state = 'indexing', total = 0, done = 0, failed = 0, left_out = 0,
                    started_at = ?3, finished_at = NULL, error = NULL
                RETURNING number, deaths";
     let row = |row: &rusqlite::Row<'_>| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?));
-    let (number, deaths) = connection.query_row(sql, params![key, operation, now()], row)?;
+    let (number, deaths) = connection.query_row(sql, params![key, operation, now(), path], row)?;
     connection.execute("DELETE FROM failure WHERE collection = ?", [number])?;
     if deaths < MAX_DEATHS {
         return Ok(Some(number));
@@ -467,11 +488,12 @@ fn failures(connection: &Connection, collection: i64) -> Result<Vec<Failed>, Cod
 }
 
 fn status_row(connection: &Connection, key: &str) -> Result<Option<Status>, CodeError> {
-    let sql = "SELECT number, operation, state, total, done, failed, started_at, finished_at, error, left_out FROM collection WHERE key = ?";
+    let sql = "SELECT number, operation, state, total, done, failed, started_at, finished_at, error, left_out, path FROM collection WHERE key = ?";
     let row = connection.prepare_cached(sql)?.query_row([key], |row| {
         let state: String = row.get(2)?;
         let status = Status {
             operation: row.get(1)?,
+            path: row.get(10)?,
             state: match state.as_str() {
                 "idle" => State::Idle,
                 "failed" => State::Failed,

@@ -77,7 +77,7 @@ impl Bench {
     }
 
     fn run(&self, tree: &dyn Tree) -> (u64, u64, usize) {
-        let outcome = self.index.begin("c", "run").unwrap().finish(tree, &Stop::default()).unwrap();
+        let outcome = self.index.begin("c", "run", "/c").unwrap().finish(tree, &Stop::default()).unwrap();
         (outcome.changed, outcome.removed, outcome.failed.len())
     }
 
@@ -310,25 +310,25 @@ fn a_run_takes_what_changed_and_says_what_it_could_not() {
 fn a_run_that_stopped_or_died_is_interrupted_and_one_at_a_time_runs() {
     let bench = Bench::new();
     let other = bench.again();
-    let run = bench.index.begin("c", "first").unwrap();
+    let run = bench.index.begin("c", "first", "/c").unwrap();
     for index in [&bench.index, &other] {
         assert_eq!(index.status("c").unwrap().unwrap().state, State::Indexing);
-        assert!(matches!(index.begin("c", "second"), Err(CodeError::Busy)));
+        assert!(matches!(index.begin("c", "second", "/c"), Err(CodeError::Busy)));
         assert!(matches!(index.clear("c"), Err(CodeError::Busy)));
     }
     drop(run);
     assert_eq!(other.status("c").unwrap().unwrap().state, State::Interrupted);
     let stop = Stop::default();
     stop.stop();
-    let run = other.begin("c", "second").unwrap();
+    let run = other.begin("c", "second", "/c").unwrap();
     assert!(matches!(run.finish(&Texts::new(PROJECT), &stop), Err(CodeError::Ended)));
     assert_eq!(bench.index.status("c").unwrap().unwrap().state, State::Interrupted);
     let missing = Folder::new(bench.folder.path(), "missing", Selection::default());
-    assert!(other.begin("c", "third").unwrap().finish(&missing, &Stop::default()).is_err());
+    assert!(other.begin("c", "third", "/c").unwrap().finish(&missing, &Stop::default()).is_err());
     let status = bench.index.status("c").unwrap().unwrap();
     assert!(status.state == State::Failed && status.error.is_some_and(|error| error.contains("missing")));
     // Files that another process indexed are found at once.
-    other.begin("c", "fourth").unwrap().finish(&Texts::new(PROJECT), &Stop::default()).unwrap();
+    other.begin("c", "fourth", "/c").unwrap().finish(&Texts::new(PROJECT), &Stop::default()).unwrap();
     assert_eq!(bench.paths("serve", &[]), ["src/server.rs"]);
 }
 
@@ -336,7 +336,7 @@ fn a_run_that_stopped_or_died_is_interrupted_and_one_at_a_time_runs() {
 fn a_run_waits_as_long_as_another_process_writes_unless_it_is_to_end() {
     let bench = Bench::new();
     let stop = Stop::default();
-    let runs = ["waits", "ends"].map(|key| bench.index.begin(key, "run").unwrap());
+    let runs = ["waits", "ends"].map(|key| bench.index.begin(key, "run", "/c").unwrap());
     let other = tabellion_sqlite::CODE.connect(&bench.folder.path().join("code.db")).unwrap();
     let writes = crate::write::begin(&other).unwrap();
     thread::scope(|scope| {
@@ -360,8 +360,43 @@ fn a_damaged_index_is_made_anew() {
         fs::write(&path, damage).unwrap();
         let index = Arc::new(CodeIndex::open(&path).unwrap());
         assert_eq!(index.keys().unwrap(), [""; 0]);
-        index.begin("c", "run").unwrap().finish(&Texts::new(PROJECT), &Stop::default()).unwrap();
+        index.begin("c", "run", "/c").unwrap().finish(&Texts::new(PROJECT), &Stop::default()).unwrap();
         drop(index);
+    }
+}
+
+#[test]
+fn an_index_that_another_version_made_anew_is_neither_read_nor_written() {
+    let bench = Bench::new();
+    bench.run(&Texts::new(PROJECT));
+    let run = bench.index.begin("c", "other", "/c").unwrap();
+    let newer = tabellion_sqlite::CODE.connect(&bench.folder.path().join("code.db")).unwrap();
+    newer.pragma_update(None, "user_version", tabellion_sqlite::CODE.format + 1).unwrap();
+    assert!(matches!(run.finish(&Texts::new(&[]), &Stop::default()), Err(CodeError::Remade)));
+    assert!(matches!(bench.index.search(&query("c", "serve", 1), None), Err(CodeError::Remade)));
+    let files: i64 = newer.query_row("SELECT count(*) FROM file", [], |row| row.get(0)).unwrap();
+    assert!(files > 0);
+}
+
+#[cfg(unix)]
+#[test]
+fn an_index_whose_file_was_removed_is_opened_anew() {
+    for beside in [&["-wal", "-shm"][..], &[]] {
+        let bench = Bench::new();
+        bench.run(&Texts::new(PROJECT));
+        assert!(bench.index.is_in_place());
+        for ending in beside.iter().chain(&[""]) {
+            fs::remove_file(bench.folder.path().join(format!("code.db{ending}"))).unwrap();
+        }
+        assert!(!bench.index.is_in_place());
+        let anew = bench.again();
+        assert_eq!(anew.keys().unwrap(), [""; 0]);
+        anew.begin("c", "run", "/c").unwrap().finish(&Texts::new(PROJECT), &Stop::default()).unwrap();
+        drop(bench.index);
+        for index in [&anew, &Arc::new(CodeIndex::open(&bench.folder.path().join("code.db")).unwrap())] {
+            assert!(index.is_in_place());
+            assert_eq!(index.search(&query("c", "serve", 9), None).unwrap().hits.len(), 1);
+        }
     }
 }
 
@@ -586,7 +621,7 @@ fn two_processes_index_and_search_at_the_same_time() {
                 for round in 0..20 {
                     let text = format!("fn word{round}() {{}}\n");
                     let texts = Texts::new(&[("a.rs", text.as_str()), ("b.rs", "fn other() {}\n")]);
-                    index.begin(&key, "run").unwrap().finish(&texts, &Stop::default()).unwrap();
+                    index.begin(&key, "run", "/c").unwrap().finish(&texts, &Stop::default()).unwrap();
                     let query = query(&key, &format!("word{round}"), 9);
                     assert_eq!(index.search(&query, None).unwrap().hits[0].path, "a.rs");
                 }
@@ -662,27 +697,27 @@ fn a_run_whose_process_ended_twice_has_failed_until_one_is_begun_anew() {
     };
     // A dropped run has the same state as one whose process ended.
     for _ in 0..2 {
-        drop(bench.index.begin("c", "first").unwrap());
+        drop(bench.index.begin("c", "first", "/c").unwrap());
         assert_eq!(state(), (State::Interrupted, false));
     }
     for _ in 0..2 {
-        let begun = bench.index.begin("c", "first").map(drop);
+        let begun = bench.index.begin("c", "first", "/c").map(drop);
         assert!(matches!(begun, Err(CodeError::Abandoned)), "{begun:?}");
         assert_eq!(state(), (State::Failed, true));
     }
     assert_eq!(crate::abandoned(&bench.folder.path().join("code.db")).unwrap(), 1);
-    let anew = bench.index.begin("c", "second").unwrap();
+    let anew = bench.index.begin("c", "second", "/c").unwrap();
     assert_eq!(crate::abandoned(&bench.folder.path().join("code.db")).unwrap(), 0);
     let stop = Stop::default();
     stop.stop();
     // A run that was stopped is not counted.
     let ended = anew.finish(&Texts::new(&[("a.rs", "fn a() {}")]), &stop);
     assert!(matches!(ended, Err(CodeError::Ended | CodeError::Busy)), "{ended:?}");
-    drop(bench.index.begin("c", "second").unwrap());
-    drop(bench.index.begin("c", "second").unwrap());
+    drop(bench.index.begin("c", "second", "/c").unwrap());
+    drop(bench.index.begin("c", "second", "/c").unwrap());
     // A stored file is progress: the next process has different work.
     let texts = Texts::new(&[("a.rs", "fn a() {}")]);
-    bench.index.begin("c", "third").unwrap().finish(&texts, &Stop::default()).unwrap();
+    bench.index.begin("c", "third", "/c").unwrap().finish(&texts, &Stop::default()).unwrap();
     assert_eq!(state(), (State::Idle, false));
 }
 

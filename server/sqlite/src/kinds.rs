@@ -113,7 +113,7 @@ pub static VECTORS: Derived =
 pub static CODE: Derived = Derived(Kind {
     name: "index of code",
     application: i32::from_be_bytes(*b"Tblc"),
-    format: 18,
+    format: 19,
     // After that, a writer checks if there is still work to do.
     busy_timeout: Duration::from_secs(1),
     page_size: 8192,

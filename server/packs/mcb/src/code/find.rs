@@ -14,16 +14,14 @@ use super::{
         index::{RANKING, ranking},
         values::{invalid, text},
     },
-    COLLECTION, Indexer, NAME, OPERATION_ID, collection, collections, is_same_name, refuse_token, unusable,
+    COLLECTION, Indexer, NAME, PATH, collection, collections, is_same_name, refuse_token, unusable,
 };
 
-/// `_meta` key of an answer: names of collections with a run in progress. Hits in their other files can be missing.
+/// `_meta` key of an answer: names of collections that are not complete. Hits in their other files can be missing.
 const INDEXING: &str = "tabellion/indexing";
 
 /// The resource that is searched.
 const CODE: &str = "code";
-/// The field of a collection with its folder, and of a filter with a path in it.
-const PATH: &str = "path";
 
 pub(in super::super) async fn code(
     cx: &ReadCx<'_, Rows>,
@@ -33,8 +31,8 @@ pub(in super::super) async fn code(
     refuse_token(req.token.as_ref())?;
     let call = Call::from_context(cx);
     let mut rows = match &req.collection {
-        Some(name) => vec![collection(&call, name).await?],
-        None => collections(&call).await?,
+        Some(name) => vec![collection(&call, indexer, name).await?],
+        None => collections(&call, indexer).await?,
     };
     let mut filters = CodeFilters::default();
     filters.extensions(&req.extensions.unwrap_or_default());
@@ -43,7 +41,7 @@ pub(in super::super) async fn code(
         let (field, value) = filter.split_once(':').ok_or_else(|| wrong("must be `field:value`".into()))?;
         let (field, value) = (field.trim(), value.trim());
         if field == COLLECTION {
-            collection(&call, value).await?;
+            collection(&call, indexer, value).await?;
             rows.retain(|row| text(row, NAME).is_some_and(|name| is_same_name(name, value)));
             continue;
         }
@@ -96,11 +94,9 @@ pub(in super::super) async fn code(
     cx.note(RANKING, ranking(found.by_meaning));
     let mut unfinished = vec![];
     for row in &rows {
-        let (Some(key), Some(operation)) = (text(row, "id"), text(row, OPERATION_ID)) else {
-            continue;
-        };
-        let (state, _) = blocking(|| indexer.standing(key, operation)).map_err(unusable)?;
-        unfinished.extend((state == State::Indexing).then(|| text(row, NAME)).flatten());
+        let (state, _) = blocking(|| indexer.standing(row)).map_err(unusable)?;
+        let is_unfinished = matches!(state, State::Indexing | State::Interrupted);
+        unfinished.extend(is_unfinished.then(|| text(row, NAME)).flatten());
     }
     if !unfinished.is_empty() {
         cx.note(INDEXING, unfinished);

@@ -3,11 +3,14 @@
 //! A row names the run that it wants, by the id of an operation. A thread compares rows and index: a row whose run the index has not had,
 //! or whose run was interrupted, gets one; collections without a row are removed. The thread looks when the server starts, when a call has
 //! changed rows, and when a run ends. Runs of a few collections are concurrent; the others' wait for one to end.
+//!
+//! Rows of all projects, and of all machines of a team, are in one store. A server leaves those alone whose folder is not in its workspaces:
+//! they are run by a server that may read the folder.
 
 use std::{
     collections::{HashMap, HashSet},
-    path::PathBuf,
-    sync::{Arc, OnceLock, Weak},
+    path::{Path, PathBuf},
+    sync::{Arc, Weak},
     thread,
     time::{Duration, Instant},
 };
@@ -17,9 +20,9 @@ use tabellion_code::{CodeError, CodeHits, CodeIndex, CodeQuery, State, Status, S
 use tabellion_meaning::{Corpus, CorpusError, Meaning, MeaningError, Wanted};
 use tabellion_retrieval::TextKey;
 use tabellion_runtime::{Failure, Row};
-use tabellion_vcs::Workspaces;
+use tabellion_vcs::{WorkspacePathError, Workspaces};
 
-use super::{super::values::text, OPERATION_ID, trees};
+use super::{super::values::text, OPERATION_ID, PATH, trees};
 
 /// Interval and time limit of polling for a call's change: a call may wait for a person's approval.
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
@@ -47,7 +50,7 @@ pub(in super::super) struct Indexer {
 
 struct Inner {
     path: PathBuf,
-    index: OnceLock<Arc<CodeIndex>>,
+    index: Mutex<Option<Arc<CodeIndex>>>,
     collections: Box<dyn Collections>,
     workspaces: Arc<Workspaces>,
     meaning: Arc<Meaning>,
@@ -77,7 +80,7 @@ impl Indexer {
     ) -> Self {
         let inner = Inner {
             path,
-            index: OnceLock::new(),
+            index: Mutex::default(),
             collections,
             workspaces,
             meaning,
@@ -107,7 +110,7 @@ impl Indexer {
         &self.inner.workspaces
     }
 
-    pub(super) fn index(&self) -> Result<&Arc<CodeIndex>, CodeError> {
+    pub(super) fn index(&self) -> Result<Arc<CodeIndex>, CodeError> {
         self.inner.index()
     }
 
@@ -135,17 +138,22 @@ impl Indexer {
         }))
     }
 
-    /// Returns the state of the run that a row names, and the index's status of the collection. An interrupted run continues with this
-    /// server's next look at the rows, which begins now.
-    pub(super) fn standing(&self, key: &str, operation: &str) -> Result<(State, Option<Status>), CodeError> {
-        let status = self.inner.index()?.status(key)?;
-        let status = status.filter(|status| status.operation == operation);
+    /// Makes a row describe the collection as this machine has it, as [`Inner::localize`] does.
+    pub(super) fn localize(&self, row: &mut Row) -> Result<(), CodeError> {
+        self.inner.localize(row).map(drop)
+    }
+
+    /// Returns the state of the run that a localized row names, and the index's status of the collection. An interrupted run continues with
+    /// this server's next look at the rows, which begins now; one whose folder this server may not read stays interrupted.
+    pub(super) fn standing(&self, row: &Row) -> Result<(State, Option<Status>), CodeError> {
+        let status = self.inner.index()?.status(text(row, "id").unwrap_or_default())?;
+        let status = status.filter(|status| text(row, OPERATION_ID) == Some(&status.operation));
         let state = match status.as_ref().map(|status| status.state) {
-            None | Some(State::Interrupted) => {
+            None | Some(State::Interrupted) if self.inner.may_read(text(row, PATH)) => {
                 self.inner.look();
                 State::Indexing
             }
-            Some(state) => state,
+            state => state.unwrap_or(State::Interrupted),
         };
         Ok((state, status))
     }
@@ -190,12 +198,36 @@ impl Corpus for Inner {
 }
 
 impl Inner {
-    fn index(&self) -> Result<&Arc<CodeIndex>, CodeError> {
-        if let Some(index) = self.index.get() {
-            return Ok(index);
+    fn index(&self) -> Result<Arc<CodeIndex>, CodeError> {
+        let mut opened = self.index.lock();
+        if let Some(index) = opened.as_ref().filter(|index| index.is_in_place()) {
+            return Ok(Arc::clone(index));
         }
-        let opened = Arc::new(CodeIndex::open(&self.path)?);
-        Ok(self.index.get_or_init(|| opened))
+        let index = Arc::new(CodeIndex::open(&self.path)?);
+        Ok(Arc::clone(opened.insert(index)))
+    }
+
+    /// Returns false if a collection's folder is not in this server's workspaces.
+    fn may_read(&self, path: Option<&str>) -> bool {
+        path.is_some_and(|path| {
+            let is_outside = || matches!(self.workspaces.resolve(path), Err(WorkspacePathError::Outside(_)));
+            Path::new(path).is_absolute() && !is_outside()
+        })
+    }
+
+    /// Returns true if this server may read the folder of a collection. If a different machine has begun the row's run, in a folder of its
+    /// own, the row gets the folder and the run that this machine's index has.
+    fn localize(&self, row: &mut Row) -> Result<bool, CodeError> {
+        if self.may_read(text(row, PATH)) {
+            return Ok(true);
+        }
+        let status = self.index()?.status(text(row, "id").unwrap_or_default())?;
+        let Some(status) = status.filter(|status| self.may_read(Some(&status.path))) else {
+            return Ok(false);
+        };
+        row.insert(PATH.into(), status.path.into());
+        row.insert(OPERATION_ID.into(), status.operation.into());
+        Ok(true)
     }
 
     /// Makes the thread look at the rows.
@@ -262,7 +294,8 @@ impl Inner {
         let indexed = index.keys()?;
         let rows = self.collections.all()?;
         let mut named = HashSet::new();
-        for row in rows {
+        for mut row in rows {
+            let may_read = self.localize(&mut row)?;
             let (Some(key), Some(operation)) = (text(&row, "id"), text(&row, OPERATION_ID)) else {
                 continue;
             };
@@ -271,7 +304,7 @@ impl Inner {
             let had = status
                 .is_some_and(|status| status.operation == operation && status.state != State::Interrupted);
             let mut work = self.work.lock();
-            let wants = !had && !work.running.contains_key(key) && !work.ends;
+            let wants = may_read && !had && !work.running.contains_key(key) && !work.ends;
             if wants && work.running.len() < MAX_RUNS {
                 let stop = Stop::default();
                 work.running.insert(key.to_owned(), stop.clone());
@@ -327,7 +360,7 @@ impl Inner {
     }
 
     fn try_run(&self, key: &str, operation: &str, row: &Row, stop: &Stop) -> Result<(), CodeError> {
-        let run = self.index()?.begin(key, operation)?;
+        let run = self.index()?.begin(key, operation, text(row, PATH).unwrap_or_default())?;
         let outcome = match trees::tree(row, &self.workspaces) {
             Ok(tree) => run.finish(&*tree, stop)?,
             Err(error) => return run.fail(error),

@@ -19,6 +19,7 @@ mod trees;
 pub(super) use self::indexer::{Collections, Indexer};
 
 use tabellion_code::CodeError;
+use tabellion_platform::blocking;
 use tabellion_runtime::{
     Failure, FailureKind, Row,
     rows::{Filter, RowError, Select},
@@ -38,26 +39,28 @@ pub(super) const COLLECTION: &str = "collection";
 const NAME: &str = "name";
 const PROJECT_ID: &str = "project_id";
 const OPERATION_ID: &str = "operation_id";
+const PATH: &str = "path";
 
-/// Returns the collections of the caller's project, in order of their names.
-async fn collections(call: &Call<'_>) -> Result<Vec<Row>, RowError> {
+/// Returns the collections of the caller's project as this machine has them, in order of their names.
+async fn collections(call: &Call<'_>, indexer: &Indexer) -> Result<Vec<Row>, RowError> {
     let project = call.provenance.text(PROJECT_ID).unwrap_or_default();
     let filters = vec![Filter::is("org_id", call.org()), Filter::is(PROJECT_ID, project)];
     let mut rows = call.read(Select::new(entity(COLLECTION)?, filters)).await?;
     rows.sort_by(|a, b| a[NAME].as_str().cmp(&b[NAME].as_str()));
+    blocking(|| rows.iter_mut().try_for_each(|row| indexer.localize(row))).map_err(unusable)?;
     Ok(rows)
 }
 
 /// Returns the collection of that name, if it exists. Older data may have several equivalent names: then the exact one takes precedence.
-async fn find_collection(call: &Call<'_>, name: &str) -> Result<Option<Row>, RowError> {
-    let mut rows = collections(call).await?;
+async fn find_collection(call: &Call<'_>, indexer: &Indexer, name: &str) -> Result<Option<Row>, RowError> {
+    let mut rows = collections(call, indexer).await?;
     rows.retain(|row| text(row, NAME).is_some_and(|other| is_same_name(other, name)));
     let exact = rows.iter().position(|row| text(row, NAME) == Some(name));
     Ok((!rows.is_empty()).then(|| rows.swap_remove(exact.unwrap_or(0))))
 }
 
-async fn collection(call: &Call<'_>, name: &str) -> Result<Row, RowError> {
-    let found = find_collection(call, name).await?;
+async fn collection(call: &Call<'_>, indexer: &Indexer, name: &str) -> Result<Row, RowError> {
+    let found = find_collection(call, indexer, name).await?;
     found.ok_or_else(|| no_collection(name))
 }
 
@@ -89,6 +92,7 @@ fn unusable(error: CodeError) -> Failure {
     match error {
         CodeError::Busy => Failure::busy(error.to_string()),
         CodeError::Filter(message) => Failure::new(FailureKind::Invalid, message),
+        CodeError::Remade => Failure::new(FailureKind::Io, error.to_string()),
         _ => {
             tracing::error!(%error, "the index of code can't be used");
             let reason = unwritable(&error).unwrap_or("the server's log says why");

@@ -18,7 +18,8 @@ use super::{
         call::{Call, entity, stage},
         values::{invalid, text},
     },
-    COLLECTION, Indexer, NAME, OPERATION_ID, PROJECT_ID, collection, find_collection, refuse_token, rule,
+    COLLECTION, Indexer, NAME, OPERATION_ID, PATH, PROJECT_ID, collection, find_collection, refuse_token,
+    rule,
     settings::GitSettings,
     trees::Request,
     unusable,
@@ -170,7 +171,7 @@ pub(in super::super) async fn clear(
 ) -> Result<Staged<IndexClearResponse, Rows>, RowError> {
     refuse_token(req.token.as_ref())?;
     let call = Call::from_context(cx);
-    let row = collection(&call, &req.collection).await?;
+    let row = collection(&call, indexer, &req.collection).await?;
     let key = text(&row, "id").unwrap_or_default().to_owned();
     let (files, chunks) = blocking(|| indexer.index()?.counts(&key)).map_err(unusable)?;
     let mut plan = call.plan();
@@ -196,11 +197,10 @@ async fn plan<'v>(
     wanted: &Wanted<'_>,
 ) -> Result<Planned<'v>, RowError> {
     let call = Call::from_context(cx);
-    let earlier = find_collection(&call, &wanted.name).await?;
+    let earlier = find_collection(&call, indexer, &wanted.name).await?;
     if let Some(row) = &earlier {
-        let (key, operation) =
-            (text(row, "id").unwrap_or_default(), text(row, OPERATION_ID).unwrap_or_default());
-        let (state, _) = blocking(|| indexer.standing(key, operation)).map_err(unusable)?;
+        let operation = text(row, OPERATION_ID).unwrap_or_default();
+        let (state, _) = blocking(|| indexer.standing(row)).map_err(unusable)?;
         if state == State::Indexing {
             let message = format!(
                 "the collection is being indexed by operation `{operation}`; wait until its status is idle"
@@ -211,7 +211,7 @@ async fn plan<'v>(
     }
     let (operation, started_at) = (call.fresh_id(), call.now());
     let mut data = Row::new();
-    data.insert("path".into(), told(wanted.path).into());
+    data.insert(PATH.into(), told(wanted.path).into());
     data.insert("kind".into(), wanted.kind.into());
     data.insert("request".into(), to_value(&wanted.request).unwrap_or(Value::Null));
     data.insert(OPERATION_ID.into(), operation.as_str().into());

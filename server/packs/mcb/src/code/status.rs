@@ -12,7 +12,7 @@ use super::{
         call::Call,
         values::{integer, text, typed},
     },
-    Indexer, NAME, OPERATION_ID, collection, collections, refuse_token, unusable,
+    Indexer, NAME, OPERATION_ID, PATH, collection, collections, refuse_token, unusable,
 };
 
 pub(in super::super) async fn status(
@@ -23,8 +23,8 @@ pub(in super::super) async fn status(
     refuse_token(req.token.as_ref())?;
     let call = Call::from_context(cx);
     let rows = match &req.collection {
-        Some(name) => vec![collection(&call, name).await?],
-        None => collections(&call).await?,
+        Some(name) => vec![collection(&call, indexer, name).await?],
+        None => collections(&call, indexer).await?,
     };
     let told: Vec<IndexedCollection> = rows.iter().map(|row| told(indexer, row)).collect::<Result<_, _>>()?;
     Ok(IndexStatusResponse { count: told.len() as u64, collections: told })
@@ -32,8 +32,7 @@ pub(in super::super) async fn status(
 
 fn told(indexer: &Indexer, row: &Row) -> Result<IndexedCollection, RowError> {
     let field = |field: &str| text(row, field).unwrap_or_default().to_owned();
-    let operation = field(OPERATION_ID);
-    let (state, status) = blocking(|| indexer.standing(&field("id"), &operation)).map_err(unusable)?;
+    let (state, status) = blocking(|| indexer.standing(row)).map_err(unusable)?;
     let vectors = blocking(|| indexer.vectors(&field("id"))).map_err(unusable)?;
     let failed = status.iter().flat_map(|status| &status.failures);
     let failures = failed.map(|failed| UnindexedFile {
@@ -44,7 +43,7 @@ fn told(indexer: &Indexer, row: &Row) -> Result<IndexedCollection, RowError> {
     let count = |of: fn(&tabellion_code::Status) -> u64| status.as_ref().map_or(0, of);
     Ok(IndexedCollection {
         collection: field(NAME),
-        path: field("path"),
+        path: field(PATH),
         kind: typed([("kind".to_owned(), row["kind"].clone())].into_iter().collect())
             .map(|kind: Kind| kind.kind)?,
         state: match state {
@@ -53,7 +52,7 @@ fn told(indexer: &Indexer, row: &Row) -> Result<IndexedCollection, RowError> {
             State::Failed => IndexState::Failed,
             State::Interrupted => IndexState::Interrupted,
         },
-        operation_id: operation,
+        operation_id: field(OPERATION_ID),
         files_total: count(|status| status.files_total),
         files_done: count(|status| status.files_done),
         files_failed: count(|status| status.files_failed),
@@ -66,7 +65,14 @@ fn told(indexer: &Indexer, row: &Row) -> Result<IndexedCollection, RowError> {
             .as_ref()
             .map_or(integer(row, "started_at").unwrap_or_default(), |status| status.started_at),
         finished_at: status.as_ref().and_then(|status| status.finished_at),
-        error: status.and_then(|status| status.error),
+        error: match state {
+            State::Interrupted => Some(format!(
+                "`{}` is not in a workspace of this server: a server that may read it goes on; `index start` with a folder of this machine \
+                 indexes that one",
+                field(PATH)
+            )),
+            _ => status.and_then(|status| status.error),
+        },
     })
 }
 

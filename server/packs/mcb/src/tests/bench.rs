@@ -130,9 +130,23 @@ impl Bench {
     /// Serves the contract from rows at a place, in a folder for everything else.
     pub(super) fn placed(folder: Arc<TempDir>, place: Location, models: Box<dyn Models>) -> Self {
         let records = Arc::new(Records::open(place, &ROWS, Start::Serve).unwrap());
+        Self::serving(folder, records, "", models)
+    }
+
+    /// Serves the contract once more, for a folder of the workspace alone.
+    pub(super) fn within(&self, workspace: &str) -> Self {
+        Self::serving(Arc::clone(&self.folder), Arc::clone(&self.records), workspace, Box::new(NoModel))
+    }
+
+    fn serving(
+        folder: Arc<TempDir>,
+        records: Arc<Records>,
+        workspace: &str,
+        models: Box<dyn Models>,
+    ) -> Self {
         let store: Arc<dyn Store<Rows>> = records.clone();
-        let workspaces = Workspaces::new(&[folder.path().into()], folder.path()).unwrap();
-        let workspaces = Arc::new(workspaces);
+        let workspace = folder.path().join(workspace);
+        let workspaces = Arc::new(Workspaces::new(std::slice::from_ref(&workspace), &workspace).unwrap());
         let parts = Parts::new(&records, &workspaces, models);
         parts.begin();
         let contract = over(store, parts.words, parts.code, workspaces);

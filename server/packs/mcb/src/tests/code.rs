@@ -174,6 +174,110 @@ fn a_new_server_makes_an_index_that_is_lost() {
     assert_eq!(found(&bench, "total", json!({}))[0], "src/price.rs");
 }
 
+/// Returns the only collection: state, path below the bench's folder, chunks and error.
+#[track_caller]
+fn only(bench: &Bench) -> (String, String, u64, String) {
+    let status = settled(bench);
+    assert_eq!(status["count"], 1, "{status}");
+    let collection = &status["collections"][0];
+    let text = |field: &str| collection[field].as_str().unwrap_or_default().to_owned();
+    let top = bench.folder().canonicalize().unwrap();
+    let path = text("path").replace(&format!("{}/", top.display()), "");
+    (text("state"), path, collection["chunks"].as_u64().unwrap(), text("error"))
+}
+
+#[test]
+fn a_server_leaves_folders_outside_of_its_workspaces_to_others() {
+    let bench = bench();
+    bench.write(
+        "other/a.rs",
+        "fn a() {}
+",
+    );
+    start(&bench, json!({ "action": "start", "path": "shop" }));
+    settled(&bench);
+    let idle = only(&bench);
+    let other = bench.within("other");
+    assert_eq!(only(&other), idle);
+    drop(bench);
+    fs::remove_file(other.folder().join("data/mcb-code.db")).unwrap();
+    let (state, path, chunks, error) = only(&other);
+    assert_eq!((&*state, &*path, chunks), ("interrupted", "shop", 0));
+    assert!(error.contains("not in a workspace of this server"), "{error}");
+    let query = json!({ "resource": "code", "query": "total" });
+    let (_, meta) = other.answer(SEARCH, query).unwrap();
+    assert_eq!(meta["tabellion/indexing"], json!(["shop"]));
+    assert_eq!(only(&other.within("shop")), idle);
+    // Two servers that begin runs at the same time don't take each other's.
+    let shop = other.within("shop");
+    for _ in 0..20 {
+        for (server, name) in [(&shop, "shop"), (&other, "other")] {
+            start(server, json!({ "action": "start", "path": server.folder().join(name) }));
+        }
+        for server in [&shop, &other] {
+            let status = settled(server);
+            assert!(
+                status["collections"].as_array().unwrap().iter().all(|it| it["state"] != "failed"),
+                "{status}"
+            );
+        }
+    }
+}
+
+/// Machines of a team share rows, and each has an index: here, the file of the machine that works is put in its place.
+#[test]
+fn each_machine_of_a_team_has_its_own_folder_of_a_collection() {
+    let bench = bench();
+    bench.write(
+        "ada/shop/a.rs",
+        "fn adas() {}
+",
+    );
+    bench.write(
+        "bob/shop/b.rs",
+        "fn bobs() {}
+fn bobs_too() {}
+",
+    );
+    let names = ["ada/shop", "bob/shop"].map(|path| bench.folder().join(path));
+    let file = |name: &str| bench.folder().join("data").join(name);
+    let swap = |from: &str, to: &str| {
+        // The last thread of a server that was dropped closes the file.
+        while file("mcb-code.db-wal").exists() {
+            thread::sleep(Duration::from_millis(5));
+        }
+        fs::rename(file("mcb-code.db"), file(from)).unwrap();
+        if file(to).exists() {
+            fs::rename(file(to), file("mcb-code.db")).unwrap();
+        }
+    };
+    let begun = |server: &Bench, path| {
+        start(server, json!({ "action": "start", "path": path, "collection": "shop" }));
+        settled(server);
+        only(server)
+    };
+    let ada = bench.within("ada");
+    let of_ada = begun(&ada, &names[0]);
+    assert_eq!((&*of_ada.0, &*of_ada.1), ("idle", "ada/shop"));
+    drop(ada);
+    swap("ada.db", "bob.db");
+    let bob = bench.within("bob");
+    assert_eq!(only(&bob).0, "interrupted");
+    let of_bob = begun(&bob, &names[1]);
+    assert_eq!((&*of_bob.0, &*of_bob.1), ("idle", "bob/shop"));
+    drop(bob);
+    swap("bob.db", "ada.db");
+    let ada = bench.within("ada");
+    assert_eq!(only(&ada), of_ada);
+    assert_eq!(found(&ada, "adas", json!({ "filters": [format!("path:{}", names[0].display())] })), ["a.rs"]);
+    assert_eq!(begun(&ada, &names[0]), of_ada);
+    drop(ada);
+    swap("ada.db", "bob.db");
+    let bob = bench.within("bob");
+    assert_eq!(only(&bob), of_bob);
+    assert_eq!(found(&bob, "bobs", json!({})), ["b.rs"]);
+}
+
 #[test]
 fn branches_and_commits_are_indexed_without_a_checkout() {
     let bench = bench();
