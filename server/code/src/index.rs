@@ -326,17 +326,23 @@ impl CodeIndex {
     }
 }
 
-/// Returns the number of collections that are not indexed because their process ended twice. The index is neither changed nor made.
+/// Returns the folders whose last run failed, each with the error. The index is neither changed nor made; one of a different version is
+/// made anew by the next server.
 ///
 /// # Errors
 /// If there is an index that can't be read.
-pub fn abandoned(path: &Path) -> Result<u64, CodeError> {
+pub fn failures(path: &Path) -> Result<Vec<(String, String)>, CodeError> {
     if !path.exists() {
-        return Ok(0);
+        return Ok(vec![]);
     }
     let connection = CODE.connect_read_only(path)?;
-    let sql = "SELECT count(*) FROM collection WHERE state = 'failed' AND deaths >= ?";
-    Ok(connection.query_row(sql, [MAX_DEATHS], |row| row.get::<_, i64>(0))? as u64)
+    if CODE.format(&connection)? != Format::Current {
+        return Ok(vec![]);
+    }
+    let sql = "SELECT path, ifnull(error, '') FROM collection WHERE state = 'failed' ORDER BY path, number";
+    let mut select = connection.prepare(sql)?;
+    let failed = select.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    Ok(failed.collect::<Result<_, _>>()?)
 }
 
 /// Checks that no other version of the program has made the file anew, in place, since it was opened.
@@ -478,7 +484,7 @@ fn insert(connection: &Connection, key: &str, operation: &str, path: &str) -> Re
 }
 
 /// Returns the files of a collection that the last run could not index, as far as they are kept.
-fn failures(connection: &Connection, collection: i64) -> Result<Vec<Failed>, CodeError> {
+fn failed_files(connection: &Connection, collection: i64) -> Result<Vec<Failed>, CodeError> {
     let sql = "SELECT branch, path, reason FROM failure WHERE collection = ? ORDER BY branch, path";
     let mut statement = connection.prepare_cached(sql)?;
     let failed = statement.query_map([collection], |row| {
@@ -516,7 +522,7 @@ fn status_row(connection: &Connection, key: &str) -> Result<Option<Status>, Code
         return Ok(None);
     };
     status.chunks = write::counts(connection, number)?.1 as u64;
-    status.failures = failures(connection, number)?;
+    status.failures = failed_files(connection, number)?;
     Ok(Some(status))
 }
 

@@ -44,7 +44,7 @@ mod write;
 pub use self::{
     error::CodeError,
     facts::commit_path,
-    index::{CodeIndex, MAX_FAILURES, Outcome, Run, State, Status, abandoned},
+    index::{CodeIndex, MAX_FAILURES, Outcome, Run, State, Status, failures},
     query::{CodeFilters, CodeQuery},
     run::{Failed, blob_id},
     search::{CodeHit, CodeHits},

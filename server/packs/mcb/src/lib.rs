@@ -84,8 +84,8 @@ const VECTORS_FILE: &str = "mcb-vectors.db";
 pub static PACK: Pack = Pack {
     words: Some(words),
     cards: Some(|contract, call, rows, query| Box::pin(cards::cards(contract, call, rows, query))),
-    abandoned: Some(|folder| {
-        tabellion_code::abandoned(&folder.join(CODE_FILE)).map_err(|error| error.to_string())
+    unindexed: Some(|folder| {
+        tabellion_code::failures(&folder.join(CODE_FILE)).map_err(|error| error.to_string())
     }),
     ..Pack::new(&CONTRACT, Implementation::Rows(service))
 };

@@ -38,8 +38,8 @@ pub struct Pack {
     pub cards: Option<CardsOf>,
     /// The documents of a library that it can't understand, if it has a form for them.
     pub problems: Option<ProblemsIn>,
-    /// The collections of a data folder that no server indexes any more, if it has an index of code.
-    pub abandoned: Option<AbandonedIn>,
+    /// The folders that could not be indexed, if it has an index of code.
+    pub unindexed: Option<UnindexedIn>,
 }
 
 impl Pack {
@@ -53,7 +53,7 @@ impl Pack {
             review: None,
             cards: None,
             problems: None,
-            abandoned: None,
+            unindexed: None,
         }
     }
 }
@@ -84,6 +84,5 @@ pub type DownloadsFrom = fn(&Library) -> Arc<dyn Downloads>;
 /// library.
 pub type ProblemsIn = fn(&Library) -> Result<Vec<(String, Vec<String>)>, Failure>;
 
-/// Returns the number of collections in a data folder that are not indexed because their server ended twice, or why the index can't be
-/// read.
-pub type AbandonedIn = fn(&Path) -> Result<u64, String>;
+/// Returns the folders whose last run failed, each with the error, by the index in a data folder; or why the index can't be read.
+pub type UnindexedIn = fn(&Path) -> Result<Vec<(String, String)>, String>;

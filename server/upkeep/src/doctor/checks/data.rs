@@ -202,22 +202,18 @@ pub(super) fn processes(folder: &DataFolder, packs: Packs) -> Vec<Finding> {
     }]
 }
 
-/// Looks for indexes of code that no server updates any more.
+/// Looks for code that could not be indexed.
 pub(super) fn code(folder: &DataFolder, packs: Packs) -> Vec<Finding> {
     const ID: &str = "code";
-    let counts = packs.all().filter_map(|pack| Some(pack.abandoned?(&folder.path)));
-    let finding = |count| match count {
-        Ok(0) => None,
-        Ok(count) => Some(Finding::yellow(
-            ID,
-            format!(
-                "{count} collections of code are not indexed: the server ended twice while it indexed them"
-            ),
-            "leave out what may have ended it (`exclude_dirs`, `ignore_patterns`), and begin the run anew (`index start`)",
-        )),
-        Err(error) => Some(Finding::yellow(ID, error, "delete the index; the next run makes it again")),
+    let remedy = "mend that, and begin the run anew (`index start`); `index clear` removes a collection whose folder is gone";
+    let finding = |(path, error)| {
+        Finding::yellow(ID, format!("the code in `{path}` could not be indexed: {error}"), remedy)
     };
-    counts.filter_map(finding).collect()
+    let of_pack = |unindexed: Result<Vec<_>, _>| match unindexed {
+        Ok(failed) => failed.into_iter().map(finding).collect(),
+        Err(error) => vec![Finding::yellow(ID, error, "delete the index; the next run makes it again")],
+    };
+    packs.all().filter_map(|pack| Some(pack.unindexed?(&folder.path))).flat_map(of_pack).collect()
 }
 
 /// Looks for files that a recovery kept.
