@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use tabellion_contracts::mcb::ROWS;
 use tabellion_runtime::{
     Failure, FailureKind, ReadCx, Row, RowChange, RowEdit, RowView, Rows, RowsChange, Staged, WriteCx,
-    context,
+    context, provenance,
     rows::{Filter, Order, Plan, RowError, Select, Within, content_id, identity},
     spec::EntitySpec,
 };
@@ -29,6 +29,12 @@ pub(super) struct Provenance(Map<String, Value>);
 impl Provenance {
     pub(super) fn text(&self, field: &str) -> Option<&str> {
         self.0.get(field)?.as_str()
+    }
+
+    /// Returns true if a field is neither said nor configured, but discovered.
+    pub(super) fn is_discovered(&self, field: &str) -> bool {
+        let discovered = self.0.get(provenance::DISCOVERED).and_then(Value::as_array);
+        discovered.is_some_and(|names| names.iter().any(|name| name == field))
     }
 
     /// Returns all fields, as rows store them.

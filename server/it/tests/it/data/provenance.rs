@@ -1,6 +1,6 @@
 //! Provenance of calls: the required, discovered and configured fields, and the ones that are kept.
 
-use std::fs;
+use std::{fs, process::Command, thread, time::Duration};
 
 use serde_json::{Map, Value, json};
 
@@ -117,6 +117,46 @@ fn over_stdio_what_is_not_said_is_discovered_and_marked() {
         assert!(discovered.iter().all(|name| kept[*name].is_string()), "{kept}");
         server.close();
     }
+}
+
+#[test]
+fn code_is_found_after_a_remote_has_changed_the_discovered_project() {
+    let data = Data::new();
+    let shop = data.beside("shop");
+    fs::create_dir(&shop).expect("a folder");
+    fs::write(shop.join("a.rs"), "fn total() {}\n").expect("a file");
+    let git = |arguments: &[&str]| {
+        let status = Command::new("git").arg("-C").arg(&shop).args(arguments).status();
+        assert!(status.expect("git").success());
+    };
+    let call = |tool: &str, arguments: Value| {
+        let mut server = Server::start(data.command().current_dir(&shop));
+        let mut asked =
+            |tool: &str, arguments| server.call_with(tool, arguments, json!({})).expect("an answer").response;
+        let answer = asked(tool, arguments);
+        while asked("index", json!({ "action": "status" })).to_string().contains("\"indexing\"") {
+            thread::sleep(Duration::from_millis(10));
+        }
+        server.close();
+        answer
+    };
+    let project = || {
+        let rows = data.checked().rows;
+        let collection = rows.iter().find(|(entity, _)| entity == "collection");
+        collection.expect("a collection").1["project_id"].clone()
+    };
+    git(&["init", "-q"]);
+    call("index", json!({ "action": "start", "path": "." }));
+    assert_eq!(project(), "shop");
+    git(&["remote", "add", "origin", "git@example.org:ada/shop.git"]);
+    for _ in 0..2 {
+        let status = call("index", json!({ "action": "status" }));
+        assert_eq!(status["collections"][0]["collection"], "shop", "{status}");
+        call("search", json!({ "resource": "code", "query": "total", "collection": "shop" }));
+        call("index", json!({ "action": "start", "path": ".", "collection": "shop" }));
+        assert_eq!(project(), "ada/shop");
+    }
+    call("index", json!({ "action": "clear", "collection": "shop" }));
 }
 
 #[test]

@@ -14,7 +14,7 @@ use super::{
         index::{RANKING, ranking},
         values::{invalid, text},
     },
-    COLLECTION, Indexer, NAME, PATH, collection, collections, is_same_name, refuse_token, unusable,
+    COLLECTION, Indexer, NAME, PATH, collection, collections, is_same_name, refuse_token, unusable, within,
 };
 
 /// `_meta` key of an answer: names of collections that are not complete. Hits in their other files can be missing.
@@ -108,10 +108,4 @@ pub(in super::super) async fn code(
         total: found.total as u64,
         results,
     })
-}
-
-/// Returns the path relative to a folder, if it is inside.
-fn within<'p>(path: &'p str, folder: &str) -> Option<&'p str> {
-    let rest = path.strip_prefix(folder.trim_end_matches('/'))?;
-    (rest.is_empty() || rest.starts_with('/')).then(|| rest.trim_start_matches('/'))
 }

@@ -41,11 +41,24 @@ const PROJECT_ID: &str = "project_id";
 const OPERATION_ID: &str = "operation_id";
 const PATH: &str = "path";
 
-/// Returns the collections of the caller's project as this machine has them, in order of their names.
+/// Returns the collections of the caller's project as this machine has them, in order of their names. A discovered
+/// project changes with the repository's remote and name: then those of the caller's work tree that were begun in other projects are found, too.
 async fn collections(call: &Call<'_>, indexer: &Indexer) -> Result<Vec<Row>, RowError> {
     let project = call.provenance.text(PROJECT_ID).unwrap_or_default();
-    let filters = vec![Filter::is("org_id", call.org()), Filter::is(PROJECT_ID, project)];
-    let mut rows = call.read(Select::new(entity(COLLECTION)?, filters)).await?;
+    let work_tree =
+        call.provenance.is_discovered(PROJECT_ID).then(|| call.provenance.text("repo_path")).flatten();
+    let mut filters = vec![Filter::is("org_id", call.org())];
+    filters.extend(work_tree.is_none().then(|| Filter::is(PROJECT_ID, project)));
+    let all = call.read(Select::new(entity(COLLECTION)?, filters)).await?;
+    let (mut rows, mut others): (Vec<_>, Vec<_>) =
+        all.into_iter().partition(|row| text(row, PROJECT_ID).unwrap_or_default() == project);
+    others.retain(|other| {
+        let is_within =
+            work_tree.is_some_and(|top| text(other, PATH).is_some_and(|path| within(path, top).is_some()));
+        let name = text(other, NAME).unwrap_or_default();
+        is_within && !rows.iter().any(|row| text(row, NAME).is_some_and(|own| is_same_name(own, name)))
+    });
+    rows.append(&mut others);
     rows.sort_by(|a, b| a[NAME].as_str().cmp(&b[NAME].as_str()));
     blocking(|| rows.iter_mut().try_for_each(|row| indexer.localize(row))).map_err(unusable)?;
     Ok(rows)
@@ -61,7 +74,7 @@ async fn find_collection(call: &Call<'_>, indexer: &Indexer, name: &str) -> Resu
 
 async fn collection(call: &Call<'_>, indexer: &Indexer, name: &str) -> Result<Row, RowError> {
     let found = find_collection(call, indexer, name).await?;
-    found.ok_or_else(|| no_collection(name))
+    found.ok_or_else(|| no_collection(call, name))
 }
 
 /// Returns true if two names mean the same collection: names differ neither by the case and composition of letters nor by the choice of `-`,
@@ -71,10 +84,17 @@ fn is_same_name(one: &str, other: &str) -> bool {
     folded(one.trim()) == folded(other.trim())
 }
 
-fn no_collection(name: &str) -> RowError {
+/// Returns the path relative to a folder, if it is inside.
+fn within<'p>(path: &'p str, folder: &str) -> Option<&'p str> {
+    let rest = path.strip_prefix(folder.trim_end_matches('/'))?;
+    (rest.is_empty() || rest.starts_with('/')).then(|| rest.trim_start_matches('/'))
+}
+
+fn no_collection(call: &Call<'_>, name: &str) -> RowError {
     let message = format!(
-        "there is no collection `{}`; the status of all names those that there are",
-        name.escape_debug()
+        "there is no collection `{}` in the project `{}`; the status of all names those that there are",
+        name.escape_debug(),
+        call.provenance.text(PROJECT_ID).unwrap_or_default().escape_debug()
     );
     Failure::new(FailureKind::NotFound, message).with("rule", "no_collection").into()
 }

@@ -217,14 +217,15 @@ async fn plan<'v>(
     data.insert(OPERATION_ID.into(), operation.as_str().into());
     data.insert("started_at".into(), started_at.into());
     data.insert("provenance".into(), call.provenance.to_value());
+    // A collection that was begun in another project of the same folder is from now on in the caller's.
+    if let Some(project) = call.provenance.text(PROJECT_ID) {
+        data.insert(PROJECT_ID.into(), project.into());
+    }
     let mut plan = call.plan();
     let row = match &earlier {
         Some(earlier) => plan.update(entity(COLLECTION)?, &[earlier["id"].clone()], data).await?,
         None => {
             data.insert(NAME.into(), wanted.name.as_str().into());
-            if let Some(project) = call.provenance.text(PROJECT_ID) {
-                data.insert(PROJECT_ID.into(), project.into());
-            }
             plan.create(entity(COLLECTION)?, data).await?
         }
     };
