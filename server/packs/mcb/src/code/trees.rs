@@ -94,8 +94,15 @@ impl Tree for Branches {
         let cancelled = || stop.is_asked();
         let list = |repository: &GitRepository| {
             let mut entries = vec![];
+            let mut missing = vec![];
             for branch in &self.request.branches {
-                let revision = repository.revision(branch)?;
+                let revision = match repository.revision(branch) {
+                    Err(error @ VcsError::UnknownRevision { .. }) => {
+                        missing.push((branch, error));
+                        continue;
+                    }
+                    revision => revision?,
+                };
                 for blob in repository.blobs(&revision, Submodules::Skip, &cancelled)? {
                     let blob = blob?;
                     if let Some(choice) = choose(&blob.path) {
@@ -117,6 +124,17 @@ impl Tree for Branches {
                     });
                 }
             }
+            if missing.len() == self.request.branches.len()
+                && let Some((_, error)) = missing.pop()
+            {
+                return Err(error);
+            }
+            entries.extend(missing.into_iter().map(|(branch, _)| Entry {
+                branch: branch.clone(),
+                path: ".".into(),
+                blob: None,
+                choice: Choice::Always,
+            }));
             Ok(entries)
         };
         let listed = self
@@ -129,7 +147,8 @@ impl Tree for Branches {
     }
 
     fn read(&self, entry: &Entry) -> io::Result<Vec<u8>> {
-        let id = entry.blob.ok_or(io::ErrorKind::InvalidInput)?;
+        let gone = || io::Error::other("there is no such branch any more; begin a run of the others");
+        let id = entry.blob.ok_or_else(gone)?;
         self.content(&id).map_err(io::Error::other)
     }
 }

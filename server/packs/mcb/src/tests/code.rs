@@ -3,6 +3,7 @@
 use std::{
     fs,
     process::Command,
+    sync::Arc,
     thread,
     time::{Duration, Instant},
 };
@@ -326,6 +327,31 @@ fn branches_and_commits_are_indexed_without_a_checkout() {
     let commits =
         found(&bench, "prices added up", json!({ "collection": "shop", "filters": ["kind:commit"] }));
     assert!(commits.len() == 1 && commits[0].starts_with("commit:"), "{commits:?}");
+}
+
+#[test]
+fn a_branch_that_is_gone_leaves_the_others_indexed() {
+    let bench = bench();
+    let top = bench.folder().join("shop");
+    commit_all(&top, "first");
+    git(&top, &["branch", "topic"]);
+    let request =
+        json!({ "action": "index_repository", "repo_id": "*", "repo_path": "shop", "branches": ["topic", "main"] });
+    bench.call(VCS, request);
+    settled(&bench);
+    let data = bench.close();
+    for (branch, state, hits) in [("topic", "idle", 1), ("main", "failed", 0)] {
+        git(&top, &["update-ref", "-d", &format!("refs/heads/{branch}")]);
+        fs::remove_file(data.path().join("data/mcb-code.db")).unwrap();
+        let bench = Bench::over(Arc::clone(&data));
+        let status = settled(&bench)["collections"][0].clone();
+        assert_eq!(status["state"], state, "{status}");
+        assert_eq!(found(&bench, "pay", json!({})).len(), hits);
+        if hits > 0 {
+            let reason = "there is no such branch any more; begin a run of the others";
+            assert_eq!(status["failures"], json!([{ "path": ".", "branch": "topic", "reason": reason }]));
+        }
+    }
 }
 
 #[test]
