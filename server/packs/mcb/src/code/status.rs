@@ -12,7 +12,9 @@ use super::{
         call::Call,
         values::{integer, text, typed},
     },
-    Indexer, NAME, OPERATION_ID, PATH, collection, collections, refuse_token, unusable,
+    Indexer, NAME, OPERATION_ID, PATH, collection, collections, refuse_token,
+    trees::request,
+    unusable,
 };
 
 pub(in super::super) async fn status(
@@ -34,6 +36,7 @@ fn told(indexer: &Indexer, row: &Row) -> Result<IndexedCollection, RowError> {
     let field = |field: &str| text(row, field).unwrap_or_default().to_owned();
     let (state, status) = blocking(|| indexer.standing(row)).map_err(unusable)?;
     let vectors = blocking(|| indexer.vectors(&field("id"))).map_err(unusable)?;
+    let request = request(row).unwrap_or_default();
     let failed = status.iter().flat_map(|status| &status.failures);
     let failures = failed.map(|failed| UnindexedFile {
         path: failed.path.clone(),
@@ -46,6 +49,10 @@ fn told(indexer: &Indexer, row: &Row) -> Result<IndexedCollection, RowError> {
         path: field(PATH),
         kind: typed([("kind".to_owned(), row["kind"].clone())].into_iter().collect())
             .map(|kind: Kind| kind.kind)?,
+        branches: request.branches,
+        extensions: request.extensions,
+        exclude_dirs: request.exclude_dirs,
+        ignore_patterns: request.ignore_patterns,
         state: match state {
             State::Idle => IndexState::Idle,
             State::Indexing => IndexState::Indexing,

@@ -11,7 +11,7 @@ use tabellion_vcs::{GitRepository, Objects, Submodules, VcsError, WorkspacePath,
 use super::super::values::text;
 
 /// Selection of a collection's files, as its row keeps it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Request {
     #[serde(default)]
     pub(super) extensions: Vec<String>,
@@ -42,13 +42,15 @@ impl Request {
     }
 }
 
+pub(super) fn request(row: &Row) -> Result<Request, CodeError> {
+    serde_json::from_value(row["request"].clone()).map_err(|error| CodeError::Listing(error.to_string()))
+}
+
 pub(super) fn tree(row: &Row, workspaces: &Workspaces) -> Result<Box<dyn Tree>, CodeError> {
-    let listing = |message: String| CodeError::Listing(message);
-    let request: Request =
-        serde_json::from_value(row["request"].clone()).map_err(|error| listing(error.to_string()))?;
+    let request = request(row)?;
     let path = text(row, "path").unwrap_or_default();
     // The folder may have become a link, or its workspace may have been removed.
-    let folder = workspaces.folder(path).map_err(|error| listing(error.to_string()))?;
+    let folder = workspaces.folder(path).map_err(|error| CodeError::Listing(error.to_string()))?;
     Ok(if request.branches.is_empty() {
         Box::new(Folder::new(folder.root(), folder.relative(), request.selection()))
     } else {

@@ -81,7 +81,8 @@ fn what_is_indexed_is_found_and_each_run_is_one_change() {
     bench.write("shop/src/price.rs", "pub fn sum_of(prices: &[u64]) -> u64 { 0 }\n");
     fs::rename(folder.join("shop/src/cart.py"), folder.join("shop/src/basket.py")).unwrap();
     start(&bench, json!({ "action": "start", "path": "shop", "exclude_dirs": ["docs"] }));
-    settled(&bench);
+    let status = settled(&bench);
+    assert_eq!(status["collections"][0]["exclude_dirs"], json!(["docs"]));
     assert_eq!(found(&bench, "total", json!({ "filters": ["path:src"] })), ["src/basket.py"]);
     let absolute = bench.folder().join("shop/src");
     let absolute = format!("path:{}", absolute.display());
@@ -297,7 +298,9 @@ fn branches_and_commits_are_indexed_without_a_checkout() {
         "[git]\nbranches = [\"main\", \"topic\"]\nignore_patterns = [\"*.md\"]\n",
     );
     start(&bench, json!({ "action": "git_index", "path": "shop", "collection": "both" }));
-    settled(&bench);
+    let both = settled(&bench)["collections"][0].clone();
+    let told = ["collection", "branches", "ignore_patterns"].map(|field| &both[field]);
+    assert_eq!(told, [&json!("both"), &json!(["main", "topic"]), &json!(["*.md"])]);
     assert_eq!(
         found(&bench, "tax", json!({ "collection": "both", "filters": ["branch:topic"] })),
         ["src/tax.rs"]
@@ -335,8 +338,7 @@ fn a_branch_that_is_gone_leaves_the_others_indexed() {
     let top = bench.folder().join("shop");
     commit_all(&top, "first");
     git(&top, &["branch", "topic"]);
-    let request =
-        json!({ "action": "index_repository", "repo_id": "*", "repo_path": "shop", "branches": ["topic", "main"] });
+    let request = json!({ "action": "index_repository", "repo_id": "*", "repo_path": "shop", "branches": ["topic", "main"] });
     bench.call(VCS, request);
     settled(&bench);
     let data = bench.close();
