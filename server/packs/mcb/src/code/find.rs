@@ -14,7 +14,7 @@ use super::{
         index::{RANKING, ranking},
         values::{invalid, text},
     },
-    COLLECTION, Indexer, NAME, PATH, collection, collections, is_same_name, refuse_token, unusable, within,
+    COLLECTION, Indexer, NAME, PATH, PROJECT_ID, collection, collections, is_same_name, refuse_token, unusable, within,
 };
 
 /// `_meta` key of an answer: names of collections that are not complete. Hits in their other files can be missing.
@@ -34,6 +34,12 @@ pub(in super::super) async fn code(
         Some(name) => vec![collection(&call, indexer, name).await?],
         None => collections(&call, indexer).await?,
     };
+    let mut warnings = vec![rows.is_empty().then(|| {
+        let project = call.provenance.text(PROJECT_ID).unwrap_or_default();
+        format!(
+            "no code of the project `{project}` is indexed; begin with `index`, `action: start` and a `path`"
+        )
+    })];
     let mut filters = CodeFilters::default();
     filters.extensions(&req.extensions.unwrap_or_default());
     for (at, filter) in req.filters.iter().flatten().enumerate() {
@@ -94,13 +100,23 @@ pub(in super::super) async fn code(
     cx.note(RANKING, ranking(found.by_meaning));
     let mut unfinished = vec![];
     for row in &rows {
-        let (state, _) = blocking(|| indexer.standing(row)).map_err(unusable)?;
-        let is_unfinished = matches!(state, State::Indexing | State::Interrupted);
-        unfinished.extend(is_unfinished.then(|| text(row, NAME)).flatten());
+        let (state, status) = blocking(|| indexer.standing(row)).map_err(unusable)?;
+        let name = text(row, NAME).unwrap_or_default();
+        match state {
+            State::Indexing | State::Interrupted => unfinished.push(name),
+            State::Failed => {
+                let error = status.and_then(|status| status.error).unwrap_or_default();
+                warnings.push(Some(format!(
+                    "the last run of the collection `{name}` failed, so hits are missing or old: {error}; index it again"
+                )));
+            }
+            State::Idle => {}
+        }
     }
     if !unfinished.is_empty() {
         cx.note(INDEXING, unfinished);
     }
+    cx.warn(warnings);
     Ok(CodeHits {
         query: req.query,
         resource: CODE.into(),

@@ -151,6 +151,25 @@ fn projects_have_collections_of_their_own() {
     assert_eq!(bench.by(&other).refusal(SEARCH, named), "no_collection");
 }
 
+/// Without a warning, an agent would conclude that the code does not exist.
+#[test]
+fn a_search_warns_of_code_that_is_not_indexed() {
+    let bench = bench();
+    let warned = |bench: &Bench, words: &str| {
+        let (_, meta) = bench.answer(SEARCH, json!({ "resource": "code", "query": "total" })).unwrap();
+        assert!(meta["tabellion/warnings"][0].as_str().is_some_and(|first| first.contains(words)), "{meta}");
+    };
+    warned(&bench, "no code of the project `shop` is indexed");
+    start(&bench, json!({ "action": "start", "path": "shop", "collection": "gone" }));
+    settled(&bench);
+    let data = bench.close();
+    fs::remove_file(data.path().join("data/mcb-code.db")).unwrap();
+    fs::remove_dir_all(data.path().join("shop")).unwrap();
+    let bench = Bench::over(data);
+    settled(&bench);
+    warned(&bench, "the last run of the collection `gone` failed");
+}
+
 #[test]
 fn a_new_server_goes_on_where_the_last_one_ended() {
     let bench = bench();
