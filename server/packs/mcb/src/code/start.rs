@@ -31,6 +31,8 @@ const MAX_BLOB: u64 = 1 << 20;
 /// A requested run.
 struct Wanted<'w> {
     name: String,
+    /// True if the caller has given the name.
+    is_named: bool,
     path: &'w Path,
     kind: &'static str,
     request: Request,
@@ -55,6 +57,7 @@ pub(in super::super) async fn start(
         .folder(&req.path)
         .map_err(|error| invalid("path", "/path", error.to_string()))?;
     let wanted = Wanted {
+        is_named: req.collection.is_some(),
         name: named(req.collection, folder.path(), None)?,
         path: folder.path(),
         kind: "files",
@@ -93,6 +96,7 @@ pub(in super::super) async fn git_index(
     let mut ignore_patterns = listed.settings.ignore_patterns.clone();
     ignore_patterns.extend(req.ignore_patterns.unwrap_or_default());
     let wanted = Wanted {
+        is_named: req.collection.is_some(),
         name: named(req.collection, &listed.path, listed.branches.first())?,
         path: &listed.path,
         kind: "branches",
@@ -136,6 +140,7 @@ pub(in super::super) async fn repository(
     listed: &Listed,
 ) -> Result<Staged<VcsIndexRepositoryResponse, Rows>, RowError> {
     let wanted = Wanted {
+        is_named: false,
         name: named(None, &listed.path, None)?,
         path: &listed.path,
         kind: "repository",
@@ -190,7 +195,7 @@ pub(in super::super) async fn clear(
 /// Plans the row of a run.
 ///
 /// # Errors
-/// If a run of the collection is in progress.
+/// If a run of the collection is in progress, or a name that the caller has not given is that of a different collection.
 async fn plan<'v>(
     cx: &WriteCx<'v, Rows>,
     indexer: &Indexer,
@@ -199,6 +204,12 @@ async fn plan<'v>(
     let call = Call::from_context(cx);
     let earlier = find_collection(&call, indexer, &wanted.name).await?;
     if let Some(row) = &earlier {
+        let path = text(row, PATH).unwrap_or_default();
+        let is_same = path == told(wanted.path) && text(row, "kind") == Some(wanted.kind);
+        // A folder that is not here is a different machine's, or was moved.
+        if !wanted.is_named && !is_same && Path::new(path).exists() {
+            return Err(taken(row, wanted.kind));
+        }
         let operation = text(row, OPERATION_ID).unwrap_or_default();
         let (state, _) = blocking(|| indexer.standing(row)).map_err(unusable)?;
         if state == State::Indexing {
@@ -230,6 +241,23 @@ async fn plan<'v>(
         }
     };
     Ok(Planned { plan, row, operation, started_at })
+}
+
+/// Returns the refusal of a default name that a different collection has.
+fn taken(row: &Row, kind: &str) -> RowError {
+    let (name, path) = (text(row, NAME).unwrap_or_default(), text(row, "path").unwrap_or_default());
+    let is =
+        format!("the collection `{name}` is of the {} of `{path}`", text(row, "kind").unwrap_or_default());
+    match kind {
+        "repository" => {
+            let remedy =
+                format!("`index` with `action: clear` and `collection: {name}` makes room for this one");
+            invalid("collection_taken", "/repo_path", format!("{is}; {remedy}"))
+        }
+        _ => {
+            invalid("collection_taken", "/collection", format!("{is}; give this one a name, as `collection`"))
+        }
+    }
 }
 
 fn begin<T: Send + 'static>(

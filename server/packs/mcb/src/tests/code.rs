@@ -171,6 +171,30 @@ fn a_search_warns_of_code_that_is_not_indexed() {
 }
 
 #[test]
+fn a_default_name_never_replaces_a_different_collection() {
+    let bench = bench();
+    bench.write("other/shop/a.py", "def other(): pass\n");
+    commit_all(&bench.folder().join("shop"), "first");
+    start(&bench, json!({ "action": "start", "path": "shop" }));
+    settled(&bench);
+    for (tool, request, remedy) in [
+        (INDEX, json!({ "action": "start", "path": "other/shop" }), "as `collection`"),
+        (
+            VCS,
+            json!({ "action": "index_repository", "repo_id": "*", "repo_path": "shop" }),
+            "`collection: shop` makes room",
+        ),
+    ] {
+        let error = bench.answer(tool, request).unwrap_err();
+        assert_eq!(error["rule"], "collection_taken", "{error}");
+        assert!(error["message"].as_str().unwrap().contains(remedy), "{error}");
+    }
+    start(&bench, json!({ "action": "start", "path": "other/shop", "collection": "shop" }));
+    settled(&bench);
+    assert_eq!(found(&bench, "other", json!({})), ["a.py"]);
+}
+
+#[test]
 fn a_new_server_goes_on_where_the_last_one_ended() {
     let bench = bench();
     start(&bench, json!({ "action": "start", "path": "shop" }));
