@@ -251,6 +251,8 @@ pub struct Folder {
     /// The folder's path in the workspace.
     start: PathBuf,
     selection: Selection,
+    /// Paths from the workspace that are left out.
+    without: Vec<String>,
     /// The workspace, once a run has begun: a folder that takes its place meanwhile is not read.
     held: OnceLock<Dir>,
 }
@@ -258,7 +260,19 @@ pub struct Folder {
 impl Folder {
     /// Makes a tree of the folder at `start`, a path below `workspace`.
     pub fn new(workspace: impl Into<PathBuf>, start: impl Into<PathBuf>, selection: Selection) -> Self {
-        Self { workspace: workspace.into(), start: start.into(), selection, held: OnceLock::new() }
+        Self {
+            workspace: workspace.into(),
+            start: start.into(),
+            selection,
+            without: vec![],
+            held: OnceLock::new(),
+        }
+    }
+
+    /// Leaves out files and folders with these paths from the workspace.
+    #[must_use]
+    pub fn without(self, without: Vec<String>) -> Self {
+        Self { without, ..self }
     }
 
     /// Returns the workspace, held open, and the folder's path in it.
@@ -280,6 +294,7 @@ impl Tree for Folder {
         let walk = Walk {
             root,
             start: &start,
+            without: &self.without,
             takes: &|name, is_folder| {
                 let skipped = || SKIPPED.contains(&name) || self.selection.skips(name);
                 name != ".git" && !(is_folder && skipped())

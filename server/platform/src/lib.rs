@@ -19,6 +19,7 @@ mod linux;
 #[cfg(target_os = "macos")]
 #[allow(missing_docs, reason = "`linux.rs` describes what does not differ")]
 mod macos;
+pub mod mistakes;
 pub mod parent;
 // macOS and Windows use parts of it. Also compiled for Linux's tests, so the fallback is always checked.
 #[cfg(any(test, not(target_os = "linux")))]

@@ -323,8 +323,14 @@ fn a_walk_has_a_budget() {
     fs::create_dir_all(place.path().join("d/".repeat(walk::MAX_WALK_DEPTH + 1))).unwrap();
     let root = Dir::open(place.path()).unwrap();
     let walk = |cancelled: &dyn Fn() -> bool| {
-        let walk =
-            walk::Walk { root: &root, start: ".", takes: &|_, _| true, follows_links: false, cancelled };
+        let walk = walk::Walk {
+            root: &root,
+            start: ".",
+            without: &[],
+            takes: &|_, _| true,
+            follows_links: false,
+            cancelled,
+        };
         walk.files().map(|files| files.paths)
     };
     assert!(matches!(walk(&|| false), Err(walk::WalkError::Budget(_))));

@@ -27,6 +27,8 @@ pub struct Walk<'w> {
     pub root: &'w Dir,
     /// The folder below it whose files are listed, with `/`; `.` for all.
     pub start: &'w str,
+    /// Paths from the root, with `/`, of files and folders that are left out.
+    pub without: &'w [String],
     /// Filter of entries by their names; the flag is true for a folder.
     pub takes: &'w dyn Fn(&str, bool) -> bool,
     /// True if links to targets in `start` are followed.
@@ -122,6 +124,9 @@ impl Walk<'_> {
                 let Some((real, kind)) = self.target(start, &at.real, &name, kind) else {
                     continue;
                 };
+                if self.without.iter().any(|path| is_in(&real, path)) {
+                    continue;
+                }
                 let is_folder = kind == Kind::Folder;
                 // Rules apply to the names that a caller sees.
                 if !(self.takes)(&name, is_folder) || rules.ignore(&join(start, &listed), is_folder) {
@@ -244,6 +249,11 @@ fn matcher(base: &Path, text: &[u8]) -> Gitignore {
         let _ = rules.add_line(None, line);
     }
     rules.build().unwrap_or_else(|_| Gitignore::empty())
+}
+
+/// Returns true if a path is `other`, or below it.
+fn is_in(path: &str, other: &str) -> bool {
+    path.strip_prefix(other).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 fn or_dot(path: &str) -> &str {

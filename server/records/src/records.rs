@@ -43,6 +43,17 @@ pub enum Location {
     },
 }
 
+impl Location {
+    /// Returns the folder of the server's files: of the rows, or of what is derived from those of a database.
+    pub fn folder(&self) -> &Path {
+        match self {
+            Self::Folder(folder) => folder,
+            #[cfg(feature = "postgres")]
+            Self::Postgres { derived, .. } => derived,
+        }
+    }
+}
+
 /// The rows of a contract.
 #[derive(Debug)]
 pub struct Records {

@@ -12,7 +12,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for error in set.errors() {
         println!("{error}");
     }
-    let selection = Selection { rules: arguments.collect(), category: None };
+    let selection = Selection { rules: arguments.collect(), ..Selection::default() };
     let report = run(&set, &workspace, &workspace, &selection, &|| false)?;
     for finding in &report.findings {
         let (severity, id) = (finding.severity.name(), &finding.id);

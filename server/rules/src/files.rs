@@ -83,12 +83,14 @@ impl Workspace {
     pub(crate) fn list(
         &self,
         folder: &Path,
+        without: &[String],
         cancelled: &(dyn Fn() -> bool + Sync),
     ) -> Result<(Vec<PathBuf>, Vec<Skipped>), WalkError> {
         let start = self.inner(folder).ok_or(OpenError::Special)?;
         let walk = Walk {
             root: &self.dir,
             start: &start,
+            without,
             takes: &|name, is_folder| !(is_folder && SKIPPED_FOLDERS.contains(&name)),
             follows_links: false,
             cancelled,

@@ -143,7 +143,7 @@ pub fn run(
     let (files, left_out) = if scope == Scope::File {
         (vec![path.to_path_buf()], Vec::new())
     } else {
-        workspace.list(path, cancelled).map_err(|error| match error {
+        workspace.list(path, &selection.without, cancelled).map_err(|error| match error {
             WalkError::Cancelled => RunError::Cancelled,
             WalkError::Budget(_) => RunError::TooMany(error.to_string()),
             WalkError::Open(_) => RunError::NoSuchPath { path: workspace.relative(path) },

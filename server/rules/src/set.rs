@@ -85,6 +85,8 @@ pub struct Selection {
     pub rules: Vec<String>,
     /// The name of a category.
     pub category: Option<String>,
+    /// Paths from the workspace, with `/`, of files and folders that are not checked.
+    pub without: Vec<String>,
 }
 
 /// A selection names an unknown rule or category.

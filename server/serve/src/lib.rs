@@ -305,8 +305,12 @@ fn open_rows(
         return Ok((vec![], vec![]));
     };
     let is_new = data.folder().is_some_and(|folder| !folder.path.exists());
-    let grounds =
-        Grounds { data: Some(data.place()), workspaces: options.workspaces.clone(), ..Grounds::default() };
+    let grounds = Grounds {
+        data: Some(data.place()),
+        workspaces: options.workspaces.clone(),
+        keys: options.http.as_ref().and_then(|http| http.keys.clone()),
+        ..Grounds::default()
+    };
     let contracts = specs.over_rows.iter();
     let contracts = contracts.map(|spec| packs.service(spec.id, &grounds));
     let opened: Vec<_> = contracts.collect::<Result<_, _>>()?;

@@ -42,7 +42,8 @@ pub(super) struct Data {
 #[derive(Debug, Args)]
 #[group(skip)]
 pub(super) struct Workspaces {
-    /// Folder of the host in which the call can name paths; may be repeated. If omitted: the work tree around the working directory
+    /// Folder of the host in which the call can name paths; may be repeated. If omitted: the work tree around the working directory,
+    /// or that directory if there is none; never the root, the home folder or a folder of the system
     #[arg(long = "workspace", value_name = "DIR")]
     pub(super) folders: Vec<PathBuf>,
 }

@@ -62,7 +62,7 @@ pub(super) struct Arguments {
     data: Option<PathBuf>,
 
     /// Folder of the host in which callers can name paths, for contracts over rows that read files; may be repeated. If omitted: the
-    /// work tree around the working directory
+    /// work tree around the working directory, or that directory if there is none; never the root, the home folder or a folder of the system
     #[arg(long = "workspace", value_name = "DIR")]
     workspaces: Vec<PathBuf>,
 

@@ -11,7 +11,7 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-use tabellion_platform::{self as platform, Dir, OpenError};
+use tabellion_platform::{self as platform, Dir, OpenError, mistakes::mistake, slashed};
 
 /// The folders in which callers can name paths.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,6 +19,8 @@ pub struct Workspaces {
     /// Absolute paths without links.
     roots: Vec<PathBuf>,
     working_directory: PathBuf,
+    /// The server's own files and folders, which no caller can name; absolute, without links above them.
+    own: Vec<PathBuf>,
 }
 
 /// A file or folder in a workspace, as it was found.
@@ -92,7 +94,8 @@ impl WorkspacePathError {
 
 impl Workspaces {
     /// Creates workspaces from these folders; without any, from the top of the work tree around the working directory, or the working
-    /// directory if there is none. Folders may be relative to the working directory.
+    /// directory if there is none. Folders may be relative to the working directory. A folder that is not named and can only be a
+    /// [`mistake`] is left out: then there may be no workspace.
     ///
     /// # Errors
     /// If one does not exist or is not a folder.
@@ -113,10 +116,29 @@ impl Workspaces {
         }
         if roots.is_empty() {
             let is_top = |folder: &&Path| folder.join(".git").symlink_metadata().is_ok();
-            let top = working_directory.ancestors().find(is_top);
-            roots.push(top.unwrap_or(&working_directory).to_owned());
+            let top = working_directory.ancestors().find(is_top).filter(|top| mistake(top).is_none());
+            let fit = Some(top.unwrap_or(&working_directory)).filter(|folder| mistake(folder).is_none());
+            roots.extend(fit.map(Path::to_owned));
         }
-        Ok(Self { roots, working_directory })
+        Ok(Self { roots, working_directory, own: vec![] })
+    }
+
+    /// Leaves out the server's own files and folders, which need not exist. A folder with a whole workspace in it is not left out.
+    #[must_use]
+    pub fn without(mut self, own: impl IntoIterator<Item = PathBuf>) -> Self {
+        for path in own {
+            let path = self.working_directory.join(path);
+            let above = || Some(platform::canonicalize(path.parent()?).ok()?.join(path.file_name()?));
+            let found = platform::canonicalize(&path).ok().or_else(above);
+            let is_below = |path: &PathBuf| !self.roots.iter().any(|root| root.starts_with(path));
+            self.own.extend(found.filter(is_below));
+        }
+        self
+    }
+
+    /// Returns the paths of the server's own files and folders in a workspace, from it, with `/`.
+    pub fn own(&self, root: &Path) -> Vec<String> {
+        self.own.iter().filter_map(|path| slashed(path.strip_prefix(root).ok()?)).collect()
     }
 
     /// Returns the workspaces' absolute paths without links.
@@ -124,7 +146,7 @@ impl Workspaces {
         &self.roots
     }
 
-    /// Returns true if a path without links is a workspace or in one. For paths that a program finds while it follows links: it
+    /// Returns true if a path without links is a workspace or in one, and not the server's own. For paths that a program finds while it follows links: it
     /// resolves them first.
     pub fn contain(&self, resolved: &Path) -> bool {
         self.root_of(resolved).is_some()
@@ -132,6 +154,9 @@ impl Workspaces {
 
     /// Returns the innermost workspace that a path without links is in.
     pub(crate) fn root_of(&self, resolved: &Path) -> Option<&PathBuf> {
+        if self.own.iter().any(|own| resolved.starts_with(own)) {
+            return None;
+        }
         let around = self.roots.iter().filter(|root| resolved.starts_with(root));
         around.max_by_key(|root| root.as_os_str().len())
     }

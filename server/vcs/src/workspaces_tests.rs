@@ -155,6 +155,20 @@ fn a_link_put_there_after_the_judgement_is_not_followed() {
     assert!(matches!(file.open(), Err(OpenError::Symlink)));
 }
 
+/// Keys and rows are the server's, wherever its folder is.
+#[test]
+fn own_files_and_folders_are_in_no_workspace() {
+    let places = places();
+    let own = ["src/keys.json", "src/deep", "."].map(|path| places.at.join("ws").join(path));
+    let workspaces = places.workspaces.clone().without(own);
+    assert_eq!(workspaces.own(&places.at.join("ws")), ["src/keys.json", "src/deep"]);
+    fs::write(places.at.join("ws/src/keys.json"), "{}").expect("a file");
+    for path in ["src/keys.json", "src/deep"] {
+        assert!(matches!(workspaces.resolve(path), Err(WorkspacePathError::Outside(_))), "{path}");
+    }
+    assert!(workspaces.resolve("src").is_ok());
+}
+
 #[test]
 fn without_folders_the_work_tree_around_the_working_directory_is_the_workspace() {
     let places = places();
@@ -165,6 +179,8 @@ fn without_folders_the_work_tree_around_the_working_directory_is_the_workspace()
         let found = Workspaces::new(&[], &places.at.join("ws/src/deep")).expect("a workspace");
         assert_eq!(found.roots(), [places.at.join(expected)]);
     }
+    let root = places.at.ancestors().last().expect("a root");
+    assert!(Workspaces::new(&[], root).expect("no workspace").roots().is_empty());
     let relative = Workspaces::new(&["../inner".into()], &places.at.join("ws/src")).expect("a workspace");
     assert_eq!(relative.roots(), [places.at.join("ws/inner")]);
     for path in ["nothing", "src/main.rs"] {

@@ -30,7 +30,9 @@ fn the_command_of_the_unit_serves_with_its_environment() {
     let words: Vec<_> = start.split(' ').map(here).collect();
     assert_eq!(words[0], "/usr/local/bin/tabellion");
     let state_folder = folder.path().join("tabellion");
-    fs::create_dir(&state_folder).expect("a folder");
+    for name in values(&unit, "StateDirectory")[0].split(' ') {
+        fs::create_dir(folder.path().join(name)).expect("a folder");
+    }
     let keys = state_folder.join("keys.json");
     key(&["create", "--name", "Team", "--keys", keys.to_str().expect("text")]);
     let mut command = Command::new(TABELLION);

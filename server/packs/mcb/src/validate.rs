@@ -38,7 +38,11 @@ impl ValidateTool for Memory {
         req: ValidateRunRequest,
     ) -> Answer<ValidateRunResponse> {
         let path = self.workspaces.resolve(&req.path).map_err(path_refused)?;
-        let selection = Selection { rules: req.rules.unwrap_or_default(), category: req.category };
+        let selection = Selection {
+            rules: req.rules.unwrap_or_default(),
+            category: req.category,
+            without: self.workspaces.own(path.root()),
+        };
         let call = cx.call();
         let (report, set) = blocking(|| {
             let set = RuleSet::of_workspace(path.root());
@@ -79,8 +83,11 @@ impl ValidateTool for Memory {
         cx: &ReadCx<'_, Rows>,
         req: ValidateListRulesRequest,
     ) -> Answer<ValidateListRulesResponse> {
-        let sets: Vec<RuleSet> =
+        let mut sets: Vec<RuleSet> =
             blocking(|| self.workspaces.roots().iter().map(|root| RuleSet::of_workspace(root)).collect());
+        if sets.is_empty() {
+            sets.push(RuleSet::built_in());
+        }
         // Several workspaces share the server's rules. If two have a rule with the same id, the first is listed.
         let mut listed = BTreeMap::new();
         for set in &sets {

@@ -24,6 +24,8 @@ pub struct Grounds {
     /// Folders that callers can name paths in, for contracts that work on files of the host; without any, the work tree around the
     /// working directory.
     pub workspaces: Vec<PathBuf>,
+    /// The file of the server's API keys, which callers can't name.
+    pub keys: Option<PathBuf>,
     /// True if the process makes one call: the end of the contract then waits for the work that the call began in the background.
     pub finishes: bool,
 }
@@ -138,7 +140,8 @@ impl Packs {
                     return Err(ServiceError::NoData(id));
                 };
                 let working_directory = env::current_dir().unwrap_or_default();
-                let workspaces = Workspaces::new(&grounds.workspaces, &working_directory)?;
+                let own = [Some(data.folder().to_owned()), grounds.keys.clone()].into_iter().flatten();
+                let workspaces = Workspaces::new(&grounds.workspaces, &working_directory)?.without(own);
                 let records = Arc::new(Records::open(data.clone(), rows, Start::Serve)?);
                 let contract = over(Arc::clone(&records), Arc::new(workspaces), grounds.finishes);
                 Ok((contract, Some(records)))

@@ -111,7 +111,8 @@ fn what_a_selection_names_must_exist() {
     let set = RuleSet::built_in();
     let message = |rules: &[&str], category: Option<&str>| {
         let rules = rules.iter().map(|&id| id.to_owned()).collect();
-        let selected = set.select(&Selection { rules, category: category.map(str::to_owned) });
+        let selected =
+            set.select(&Selection { rules, category: category.map(str::to_owned), ..Selection::default() });
         selected
             .map(|rules| rules.iter().map(|rule| rule.id.clone()).collect::<Vec<_>>())
             .map_err(|error| error.to_string())

@@ -14,7 +14,7 @@ use crate::{
 const BAD: &str = "fn f() {\n    g().unwrap();\n}\n";
 
 fn selection(rules: &[&str]) -> Selection {
-    Selection { rules: rules.iter().map(|&id| id.to_owned()).collect(), category: None }
+    Selection { rules: rules.iter().map(|&id| id.to_owned()).collect(), ..Selection::default() }
 }
 
 fn run_in(folder: &tempfile::TempDir, path: &str, rules: &[&str]) -> Result<Report, RunError> {

@@ -52,7 +52,8 @@ pub(super) fn tree(row: &Row, workspaces: &Workspaces) -> Result<Box<dyn Tree>, 
     // The folder may have become a link, or its workspace may have been removed.
     let folder = workspaces.folder(path).map_err(|error| CodeError::Listing(error.to_string()))?;
     Ok(if request.branches.is_empty() {
-        Box::new(Folder::new(folder.root(), folder.relative(), request.selection()))
+        let tree = Folder::new(folder.root(), folder.relative(), request.selection());
+        Box::new(tree.without(workspaces.own(folder.root())))
     } else {
         Box::new(Branches {
             path: folder.path().to_owned(),
