@@ -150,6 +150,9 @@ fn source(
     if entry.choice == Choice::LeftOut {
         return Ok(Read::LeftOut);
     }
+    if entry.choice == Choice::NotUtf8 {
+        return Err("its name is not UTF-8".to_owned());
+    }
     let known = known.get(&(entry.branch.clone(), entry.path.clone()));
     let is_known = |blob: &[u8; 20]| known.is_some_and(|known| known == blob);
     if entry.blob.as_ref().is_some_and(is_known) {

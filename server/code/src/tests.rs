@@ -482,6 +482,10 @@ fn folders_are_read_by_their_ignore_rules_and_the_selection() {
     for (selection, expected) in cases {
         assert_eq!(of(&selection), expected, "{selection:?}");
     }
+    let without = vec!["src".into(), "a.rs".into()];
+    let entries = Folder::new(&root, "", all.clone()).without(without).entries(&Stop::default()).unwrap();
+    let paths: Vec<_> = entries.iter().map(|entry| &*entry.path).collect();
+    assert_eq!(paths, [".gitignore", ".hidden/h.rs", "large.cc"]);
     // The root is taken even if its name is one that is skipped.
     let entries = Folder::new(root.join("target"), "", all.clone()).entries(&Stop::default()).unwrap();
     assert_eq!(entries.len(), 1);
@@ -490,7 +494,7 @@ fn folders_are_read_by_their_ignore_rules_and_the_selection() {
 }
 
 #[test]
-fn secrets_and_minified_files_are_left_out_and_counted() {
+fn secrets_minified_files_and_submodules_are_left_out_and_counted() {
     let folder = tempfile::tempdir().unwrap();
     let long = format!("/*! licence */\n{}\n", "var a=1;function b(){return secret};".repeat(100));
     let lines = "function b() { return secret }\n".repeat(100);
@@ -508,6 +512,9 @@ fn secrets_and_minified_files_are_left_out_and_counted() {
         ("web/short.js", "secret()\n"),
         ("src/environment.rs", "fn secret() {}\n"),
         ("data.txt", &long),
+        (".git/HEAD", ""),
+        ("sub/.git", "gitdir: ../.git/modules/sub\n"),
+        ("sub/secret.rs", "fn secret() {}\n"),
     ];
     for (path, text) in files {
         write(folder.path(), path, text);
@@ -515,7 +522,7 @@ fn secrets_and_minified_files_are_left_out_and_counted() {
     let plain = [".env.example", "data.txt", "src/environment.rs", "web/app.js", "web/short.js"];
     // Lines that take the files, the files that they add, and the number of files left out.
     for (lines, more, left_out) in
-        [(&[][..], &[][..], 8), (&["!.env", "!web/bundle.js"], &[".env", "web/bundle.js"], 6)]
+        [(&[][..], &[][..], 9), (&["!.env", "!web/bundle.js"], &[".env", "web/bundle.js"], 7)]
     {
         let bench = Bench::new();
         let selection = Selection {
@@ -532,7 +539,7 @@ fn secrets_and_minified_files_are_left_out_and_counted() {
         let status = bench.index.status("c").unwrap().unwrap();
         assert_eq!(
             (status.files_total, status.files_done, status.files_left_out),
-            (13, 13 - left_out, left_out)
+            (14, 14 - left_out, left_out)
         );
         // A file that becomes one of them is removed.
         fs::write(folder.path().join("web/short.js"), &long).unwrap();

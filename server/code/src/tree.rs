@@ -44,8 +44,10 @@ pub enum Choice {
     Always,
     /// It is taken unless it is minified.
     Written,
-    /// It is left out, and counted: by its name, it has secrets or is made from other files.
+    /// It is left out, and counted: by its name, it has secrets or is made from other files; or it is a repository of its own.
     LeftOut,
+    /// It can't be read: its name is not UTF-8.
+    NotUtf8,
 }
 
 /// Files that are left out by their names in any case, as lines of `.gitignore`: files with secrets, which no search should show, and files
@@ -311,7 +313,14 @@ impl Tree for Folder {
         }
         let entry =
             |path: String| Some(Entry { choice: choose(&path)?, branch: String::new(), path, blob: None });
-        Ok(files.paths.into_iter().filter_map(entry).collect())
+        let unnamed = files.not_utf8.into_iter().filter_map(entry).map(|entry| {
+            let choice = if entry.choice == Choice::LeftOut { Choice::LeftOut } else { Choice::NotUtf8 };
+            Entry { choice, ..entry }
+        });
+        let repository =
+            |path: String| Entry { choice: Choice::LeftOut, branch: String::new(), path, blob: None };
+        let repositories = files.repositories.into_iter().map(repository);
+        Ok(files.paths.into_iter().filter_map(entry).chain(unnamed).chain(repositories).collect())
     }
 
     fn read(&self, entry: &Entry) -> io::Result<Vec<u8>> {

@@ -40,8 +40,12 @@ pub struct Walk<'w> {
 /// The files of a walk.
 #[derive(Debug, Default)]
 pub struct Files {
-    /// Paths from [`Walk::start`], with `/`, sorted. Names that are not UTF-8 are left out.
+    /// Paths from [`Walk::start`], with `/`, sorted.
     pub paths: Vec<String>,
+    /// Folders that are left out: work trees within the work tree of another repository, such as submodules, and bare repositories.
+    pub repositories: Vec<String>,
+    /// Files and folders that are left out since their names are not UTF-8, with U+FFFD for other bytes.
+    pub not_utf8: Vec<String>,
     /// Unreadable ignore files and folders, with the errors.
     pub unread: Vec<(String, OpenError)>,
 }
@@ -106,8 +110,8 @@ impl Walk<'_> {
             let mut names = Vec::new();
             let listed = folder.entries(|name, kind| {
                 entries += 1;
-                if let Some(name) = name.to_str().filter(|_| entries <= MAX_WALK_ENTRIES) {
-                    names.push((name.to_owned(), kind));
+                if entries <= MAX_WALK_ENTRIES {
+                    names.push((name.to_string_lossy().into_owned(), kind, name.to_str().is_some()));
                 }
             });
             match listed {
@@ -118,8 +122,13 @@ impl Walk<'_> {
             if entries > MAX_WALK_ENTRIES {
                 return Err(WalkError::Budget(format!("more than {MAX_WALK_ENTRIES} entries")));
             }
+            let is_nested = at.depth > 0 && at.rules.are_in_repository() && is_work_tree(&folder);
+            if is_nested || is_bare(&names) {
+                files.repositories.push(at.listed);
+                continue;
+            }
             let rules = at.rules.enter(&folder, &at.real, &mut files);
-            for (name, kind) in names {
+            for (name, kind, is_utf8) in names {
                 let listed = join(&at.listed, &name);
                 let Some((real, kind)) = self.target(start, &at.real, &name, kind) else {
                     continue;
@@ -132,7 +141,9 @@ impl Walk<'_> {
                 if !(self.takes)(&name, is_folder) || rules.ignore(&join(start, &listed), is_folder) {
                     continue;
                 }
-                if is_folder {
+                if !is_utf8 {
+                    files.not_utf8.push(listed);
+                } else if is_folder {
                     pending.push(Pending { listed, real, depth: at.depth + 1, rules: rules.clone() });
                 } else {
                     files.paths.push(listed);
@@ -214,11 +225,17 @@ impl Rules {
             }
             Gitignore::empty()
         });
-        let is_repository = matches!(folder.kind(".git"), Ok(Some(_)));
+        let is_repository = is_work_tree(folder);
         if !is_repository && here.iter().all(Gitignore::is_empty) {
             return self.clone();
         }
         Self(Arc::new(Level { above: Some(self.clone()), here, is_repository, bytes }))
+    }
+
+    /// Returns true if the folder is in the work tree of a repository.
+    fn are_in_repository(&self) -> bool {
+        let Self(level) = self;
+        level.is_repository || level.above.as_ref().is_some_and(Self::are_in_repository)
     }
 
     /// Returns true if the entry at `path` is ignored, provided that no folder above it is.
@@ -249,6 +266,17 @@ fn matcher(base: &Path, text: &[u8]) -> Gitignore {
         let _ = rules.add_line(None, line);
     }
     rules.build().unwrap_or_else(|_| Gitignore::empty())
+}
+
+/// Returns true if a folder is the top of a work tree.
+fn is_work_tree(folder: &Dir) -> bool {
+    matches!(folder.kind(".git"), Ok(Some(_)))
+}
+
+/// Returns true if a folder with these entries is a repository without a work tree.
+fn is_bare(entries: &[(String, Kind, bool)]) -> bool {
+    let parts = [("HEAD", Kind::File), ("objects", Kind::Folder), ("refs", Kind::Folder)];
+    parts.iter().all(|(part, is)| entries.iter().any(|(name, kind, _)| name == part && kind == is))
 }
 
 /// Returns true if a path is `other`, or below it.

@@ -38,6 +38,12 @@ pub enum SkipReason {
     /// It is no text.
     #[error("not text")]
     NotText,
+    /// Its name is not UTF-8.
+    #[error("its name is not UTF-8")]
+    Name,
+    /// It is the work tree of a different repository, or a bare one.
+    #[error("a repository of its own")]
+    Repository,
     /// It can't be read.
     #[error("can't be read")]
     Unreadable,
@@ -96,8 +102,15 @@ impl Workspace {
             cancelled,
         };
         let files = walk.files()?;
-        let skipped =
-            files.unread.into_iter().map(|(file, _)| Skipped { file, reason: SkipReason::Unreadable });
+        let unread = files.unread.into_iter().map(|(file, _)| file).collect();
+        let skipped = [
+            (unread, SkipReason::Unreadable),
+            (files.not_utf8, SkipReason::Name),
+            (files.repositories, SkipReason::Repository),
+        ];
+        let skipped = skipped.into_iter().flat_map(|(paths, reason): (Vec<String>, _)| {
+            paths.into_iter().map(move |path| Skipped { file: self.relative(&folder.join(path)), reason })
+        });
         Ok((files.paths.iter().map(|path| folder.join(path)).collect(), skipped.collect()))
     }
 

@@ -65,6 +65,11 @@ pub struct GitRepository {
 }
 
 impl GitRepository {
+    /// Returns true if a folder is a repository without a work tree.
+    pub fn is_bare(folder: &WorkspacePath) -> bool {
+        Layout::detect(folder.path()) == Some(Layout::Bare)
+    }
+
     /// Returns the result of `work` on the repository whose work tree contains `at`, or on the bare repository there. If git's folder
     /// changed meanwhile, the result is discarded, and `work` begins again.
     ///

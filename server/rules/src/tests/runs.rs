@@ -57,6 +57,46 @@ fn a_folder_is_searched_as_its_ignore_rules_say() {
 }
 
 #[test]
+fn repositories_within_a_repository_are_skipped_unless_they_are_asked_for() {
+    let files = [
+        ("a.rs", BAD),
+        ("sub/a.rs", BAD),
+        ("sub/.git", "gitdir: x"),
+        ("sub/in/.git/HEAD", ""),
+        ("sub/in/a.rs", BAD),
+    ];
+    let bare = [("bare/HEAD", ""), ("bare/refs/x", ""), ("bare/objects/x", ""), ("bare/hook.rs", BAD)];
+    let folder = workspace(&[&files[..], &bare].concat());
+    let found = |path: &str| {
+        let report = run_in(&folder, path, &["QUAL001"]).expect("a report");
+        let skipped: Vec<_> =
+            report.skipped.iter().map(|each| format!("{}: {}", each.file, each.reason)).collect();
+        (places(&report), skipped)
+    };
+    let skipped = |paths: &[&str]| {
+        paths.iter().map(|path| format!("{path}: a repository of its own")).collect::<Vec<_>>()
+    };
+    // A folder of clones.
+    assert_eq!(found(""), (vec!["a.rs:2:9".into(), "sub/a.rs:2:9".into()], skipped(&["bare", "sub/in"])));
+    assert_eq!(found("sub"), (vec!["sub/a.rs:2:9".into()], skipped(&["sub/in"])));
+    fs::create_dir(folder.path().join(".git")).expect("a folder");
+    assert_eq!(found(""), (vec!["a.rs:2:9".into()], skipped(&["bare", "sub"])));
+    assert_eq!(found("sub/in"), (vec!["sub/in/a.rs:2:9".into()], vec![]));
+}
+
+/// No name on other systems.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_file_whose_name_is_not_utf_8_is_skipped_with_the_reason() {
+    use std::{ffi::OsStr, os::unix::ffi::OsStrExt as _};
+    let folder = workspace(&[("a.rs", "")]);
+    fs::write(folder.path().join(OsStr::from_bytes(b"b\xff.rs")), BAD).expect("a file");
+    let report = run_in(&folder, "", &["QUAL001"]).expect("a report");
+    let [skipped] = &report.skipped[..] else { panic!("{report:?}") };
+    assert_eq!((&*skipped.file, skipped.reason), ("b\u{fffd}.rs", crate::SkipReason::Name));
+}
+
+#[test]
 fn modules_that_are_declared_for_tests_are_tests() {
     let folder = workspace(&[
         ("src/lib.rs", "#[cfg(test)]\nmod helpers;\nmod real;\n#[cfg(any(test, unix))]\npub mod testing;\n"),

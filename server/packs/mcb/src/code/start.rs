@@ -56,6 +56,13 @@ pub(in super::super) async fn start(
         .workspaces()
         .folder(&req.path)
         .map_err(|error| invalid("path", "/path", error.to_string()))?;
+    if GitRepository::is_bare(&folder) {
+        let message = format!(
+            "`{}` is a repository without a work tree; index its branches with `action: git_index`",
+            req.path
+        );
+        return Err(invalid("path", "/path", message));
+    }
     let wanted = Wanted {
         is_named: req.collection.is_some(),
         name: named(req.collection, folder.path(), None)?,

@@ -405,12 +405,14 @@ fn what_can_not_be_indexed_is_said() {
     bench.write("broken/.mcp-context.toml", "[git]\nbranches = 1\n");
     bench.write("broken/a.rs", "fn a() {}\n");
     commit_all(&bench.folder().join("broken"), "first");
+    git(&bench.folder(), &["clone", "-q", "--bare", "broken", "bare"]);
     // Tool, request, the rule that is broken, and words of the sentence.
     let cases = [
         (INDEX, json!({ "action": "start", "path": "nothing" }), "path", "does not exist"),
         (INDEX, json!({ "action": "start", "path": "/" }), "path", "not in a workspace"),
         (INDEX, json!({ "action": "start", "path": "shop/../shop" }), "path", ".."),
         (INDEX, json!({ "action": "start", "path": "shop/README.md" }), "path", "not a folder"),
+        (INDEX, json!({ "action": "start", "path": "bare" }), "path", "`action: git_index`"),
         (INDEX, json!({ "action": "start", "path": "shop", "token": "t" }), "token", "leave it out"),
         (INDEX, json!({ "action": "git_index", "path": "shop" }), "path", "no git repository"),
         (INDEX, json!({ "action": "git_index", "path": "broken" }), "settings", "[git]"),
