@@ -40,6 +40,8 @@ pub(in super::super) async fn code(
             "no code of the project `{project}` is indexed; begin with `index`, `action: start` and a `path`"
         )
     })];
+    // Filters of one field are alternatives: names of collections, and collections with an absolute path.
+    let (mut wanted, mut around) = (vec![], vec![]);
     let mut filters = CodeFilters::default();
     filters.extensions(&req.extensions.unwrap_or_default());
     for (at, filter) in req.filters.iter().flatten().enumerate() {
@@ -48,7 +50,7 @@ pub(in super::super) async fn code(
         let (field, value) = (field.trim(), value.trim());
         if field == COLLECTION {
             collection(&call, indexer, value).await?;
-            rows.retain(|row| text(row, NAME).is_some_and(|name| is_same_name(name, value)));
+            wanted.push(value);
             continue;
         }
         let mut value = value;
@@ -59,10 +61,17 @@ pub(in super::super) async fn code(
             let relative = rows.iter().filter_map(within).min_by_key(|path| path.len());
             value =
                 relative.ok_or_else(|| wrong(format!("`{path}` is in no collection that is searched")))?;
-            rows.retain(|row| within(row) == Some(value));
+            around.extend(rows.iter().filter(|row| within(row) == Some(value)).map(|row| row["id"].clone()));
+        } else if field == PATH {
+            around.extend(rows.iter().map(|row| row["id"].clone()));
         }
         filters.add(field, value).map_err(|error| wrong(error.to_string()))?;
     }
+    let is_wanted =
+        |row: &Row| wanted.iter().any(|name| is_same_name(text(row, NAME).unwrap_or_default(), name));
+    rows.retain(|row| {
+        (wanted.is_empty() || is_wanted(row)) && (around.is_empty() || around.contains(&row["id"]))
+    });
     let names: HashMap<&str, &str> =
         rows.iter().filter_map(|row| Some((text(row, "id")?, text(row, NAME)?))).collect();
     let query = CodeQuery {
@@ -110,7 +119,14 @@ pub(in super::super) async fn code(
                     "the last run of the collection `{name}` failed, so hits are missing or old: {error}; index it again"
                 )));
             }
-            State::Idle => {}
+            State::Idle => {
+                let is_empty = status.is_some_and(|status| status.files_total == 0);
+                warnings.push(is_empty.then(|| {
+                    format!(
+                        "the collection `{name}` has no files; check the `path` and `extensions` of its run"
+                    )
+                }));
+            }
         }
     }
     if !unfinished.is_empty() {
