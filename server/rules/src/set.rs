@@ -106,6 +106,12 @@ pub enum SelectionError {
         /// The first files that are left out.
         left_out: Vec<RuleFileError>,
     },
+    /// None of the rules is of the category.
+    #[error("none of these rules is of the category `{category}`; leave out `rules` or `category`")]
+    Neither {
+        /// The category.
+        category: String,
+    },
     /// No category has this name.
     #[error("no category `{name}`; there are {}", known.join(", "))]
     Category {
@@ -204,7 +210,7 @@ impl RuleSet {
     /// Returns the selected rules: those with its ids, enabled or not, or all enabled ones; of its category alone.
     ///
     /// # Errors
-    /// If an id or the category does not exist.
+    /// If an id or the category does not exist, or none of the ids is of the category.
     pub fn select(&self, selection: &Selection) -> Result<Vec<Arc<Rule>>, SelectionError> {
         for id in &selection.rules {
             if !self.rules.iter().any(|rule| rule.id == *id) {
@@ -217,7 +223,12 @@ impl RuleSet {
         rules.retain(|rule| {
             if selection.rules.is_empty() { rule.enabled } else { selection.rules.contains(&rule.id) }
         });
-        Ok(rules)
+        match &selection.category {
+            Some(category) if rules.is_empty() && !selection.rules.is_empty() => {
+                Err(SelectionError::Neither { category: category.clone() })
+            }
+            _ => Ok(rules),
+        }
     }
 }
 

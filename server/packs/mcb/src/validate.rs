@@ -229,6 +229,7 @@ fn path_refused(error: WorkspacePathError) -> Failure {
 fn not_selected(error: SelectionError) -> Failure {
     let pointer = match &error {
         SelectionError::Rule { .. } => "/rules".to_owned(),
+        SelectionError::Neither { .. } => return invalid("category", "/category", error.to_string()),
         SelectionError::Category { .. } => "/category".to_owned(),
     };
     Failure::new(FailureKind::NotFound, error.to_string()).with("rule", "no_such").with("pointer", pointer)

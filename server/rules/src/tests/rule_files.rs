@@ -122,6 +122,8 @@ fn what_a_selection_names_must_exist() {
     let unknown = message(&[], Some("speed")).expect_err("no such category");
     assert!(unknown.starts_with("no category `speed`; there are architecture, configuration,"), "{unknown}");
     assert_eq!(message(&["QUAL001", "METRIC001"], Some("metrics")), Ok(vec!["METRIC001".to_owned()]));
+    let neither = message(&["QUAL001"], Some("metrics")).expect_err("no rule is both");
+    assert!(neither.ends_with("leave out `rules` or `category`"), "{neither}");
     assert_eq!(message(&[], Some("pmat")), Ok(vec![]));
     assert_eq!(set.list_rules(Some("solid")).expect("a category").len(), 3);
 }
