@@ -127,7 +127,6 @@ pub(super) async fn get(
         &row,
         &[
             "id",
-            "session_summary_id",
             "agent_type",
             "model",
             "parent_session_id",
@@ -143,8 +142,8 @@ pub(super) async fn get(
             "seq",
         ],
     );
-    for (field, count) in counts(&call, &row).await? {
-        answer.insert(field.into(), count);
+    for (field, value) in computed(&call, &row).await? {
+        answer.insert(field.into(), value);
     }
     note_base(cx, AGENT_SESSION, &row)?;
     typed(answer)
@@ -159,12 +158,12 @@ pub(super) async fn update(
     fold(&mut data, "status");
     join(&mut data, "status", req.status.as_deref().map(folded))?;
     let old = find(&call, &req.session_id).await?;
-    let counts = counts(&call, &old).await?;
+    let computed = computed(&call, &old).await?;
     let mut set = Row::new();
     for (name, value) in data {
         let current = old.get(&name).unwrap_or(&Value::Null);
-        let counted = counts.iter().find(|(field, _)| *field == name);
-        let is_as_read = value == *current || counted.is_some_and(|(_, count)| value == *count);
+        let computed = computed.iter().find(|(field, _)| *field == name);
+        let is_as_read = value == *current || computed.is_some_and(|(_, computed)| value == *computed);
         if is_as_read {
             continue;
         }
@@ -271,9 +270,10 @@ async fn check_references(call: &Call<'_>, given: &[(&'static str, Option<String
     Ok(())
 }
 
-/// Returns the counts of a session: those that were set, or else the numbers of its log entries.
-async fn counts(call: &Call<'_>, row: &Row) -> Result<Vec<(&'static str, Value)>, RowError> {
-    let mut counts = vec![];
+/// Returns the counts of a session: those that were set, or else the numbers of its log entries; and the id of its newest summary, if any.
+async fn computed(call: &Call<'_>, row: &Row) -> Result<Vec<(&'static str, Value)>, RowError> {
+    let summary = super::summaries::newest_row(call, text(row, "id").unwrap_or_default(), None).await?;
+    let mut computed = vec![("session_summary_id", summary.map_or(Value::Null, |row| row["id"].clone()))];
     for (field, logged, by) in COUNTED {
         let count = match integer(row, field) {
             Some(told) => told,
@@ -282,9 +282,9 @@ async fn counts(call: &Call<'_>, row: &Row) -> Result<Vec<(&'static str, Value)>
                 call.count(Select::new(entity(logged)?, of_session)).await? as i64
             }
         };
-        counts.push((field, count.into()));
+        computed.push((field, count.into()));
     }
-    Ok(counts)
+    Ok(computed)
 }
 
 async fn find(call: &Call<'_>, id: &str) -> Result<Row, RowError> {

@@ -2,7 +2,7 @@
 
 use tabellion_contracts::mcb::{StoredSummary, Summary};
 use tabellion_runtime::{
-    ReadCx, Row, Rows, Staged, WriteCx,
+    Failure, FailureKind, ReadCx, Row, Rows, Staged, WriteCx,
     rows::{Filter, Order, RowError},
 };
 
@@ -57,20 +57,31 @@ pub(super) async fn store(
     stage(cx, plan, "create", (SESSION_SUMMARY, &row), answer)
 }
 
+/// Returns the row of the newest summary of a session, restricted to one project if that is given.
+pub(super) async fn newest_row(
+    call: &Call<'_>,
+    session: &str,
+    project: Option<String>,
+) -> Result<Option<Row>, RowError> {
+    let mut filters = vec![Filter::is("session_id", session)];
+    filters.extend(project.map(|project| Filter::is("project_id", project)));
+    let order = vec![("created_at", Order::Down), ("seq", Order::Down)];
+    Ok(call.select(SESSION_SUMMARY, filters, order, 1).await?.pop())
+}
+
 /// Returns the newest summary of a session, restricted to one project if that is given.
 pub(super) async fn newest(
     cx: &ReadCx<'_, Rows>,
     session: String,
     project: Option<String>,
 ) -> Result<Summary, RowError> {
-    let call = Call::from_context(cx);
-    let mut filters = vec![Filter::is("session_id", session.as_str())];
-    filters.extend(project.map(|project| Filter::is("project_id", project)));
-    let order = vec![("created_at", Order::Down), ("seq", Order::Down)];
-    let row = call.select(SESSION_SUMMARY, filters, order, 1).await?.pop();
-    let row = row.ok_or_else(|| RowError::NotFound {
-        entity: SESSION_SUMMARY,
-        key: format!("of session `{}`", session.escape_debug()),
+    let row = newest_row(&Call::from_context(cx), &session, project).await?;
+    let row = row.ok_or_else(|| {
+        let message = format!(
+            "the session `{}` has no summary; `summarize` with `data` stores one",
+            session.escape_debug()
+        );
+        Failure::new(FailureKind::NotFound, message).with("rule", "not_found")
     })?;
     let fields = ["session_id", "topics", "decisions", "next_steps", "key_files", "created_at", "seq"];
     let mut answer = picked(&row, &fields);
