@@ -11,7 +11,7 @@ use std::{
 };
 
 use tabellion_platform::{Kind, walk::WalkError};
-use tabellion_syntax::Language;
+use tabellion_syntax::{Language, may_be_program, source_language};
 use thiserror::Error;
 
 pub use crate::check::Finding;
@@ -193,16 +193,24 @@ pub fn analyze(workspace: &Path, path: &Path) -> Result<Analysis, RunError> {
             .filter(|language| crate::grammar::Grammar::for_language(**language).is_some());
         RunError::UnknownLanguage { path, known: known.map(|language| language.name()).collect() }
     };
-    let Some(language) = Language::of_path(path) else {
+    if !may_be_program(&relative) {
         return Err(unknown(relative));
-    };
+    }
     let unusable = |reason| RunError::Unusable { path: relative.clone(), reason };
     let text = workspace.read(path).map_err(unusable)?;
+    let Some(language) = language_of(&relative, &text) else {
+        return Err(unknown(relative));
+    };
     let source = Source { path: &relative, text: &text, language: Some(language), is_test: false };
     match check::measure(&source).map_err(unusable)? {
         Some(metrics) => Ok(Analysis { path: relative, language, metrics, duration: begun.elapsed() }),
         None => Err(unknown(relative)),
     }
+}
+
+/// Returns the language of a file by its name, or its first line if that has no extension.
+fn language_of(path: &str, text: &str) -> Option<Language> {
+    Language::of_path(path).or_else(|| Language::of_name(source_language(path, text)?))
 }
 
 fn open(workspace: &Path) -> Result<Workspace, RunError> {
@@ -250,8 +258,8 @@ impl Job<'_> {
 
     fn check(&self, file: &Path, tally: &mut Tally) {
         let path = self.workspace.relative(file);
-        let language = Language::of_path(file);
         let checked = self.workspace.read(file).and_then(|text| {
+            let language = language_of(&path, &text);
             let is_test = match language {
                 Some(Language::Rust) => self.modules.is_test_file(self.workspace, file),
                 _ => test_paths::is_test_path(language, &path),
@@ -264,7 +272,8 @@ impl Job<'_> {
                 tally.add(findings);
             }
             // A folder has pictures and archives, too.
-            Err(SkipReason::NotText) if self.scope == Scope::Project && language.is_none() => {}
+            Err(SkipReason::NotText) if self.scope == Scope::Project && Language::of_path(file).is_none() => {
+            }
             Err(reason) => tally.skipped.push(Skipped { file: path, reason }),
         }
     }

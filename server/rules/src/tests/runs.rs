@@ -205,13 +205,17 @@ fn paths_are_rules_too() {
 
 #[test]
 fn an_analysis_needs_a_file_of_a_known_language() {
-    let folder = workspace(&[("a.rs", "fn f() {\n    if a {}\n}\n"), ("notes.txt", "words"), ("d/b.rs", "")]);
+    let script = "#!/usr/bin/env python3\ndef f(): pass\n";
+    let program = "fn f() {\n    if a {}\n}\n";
+    let folder = workspace(&[("a.rs", program), ("notes.txt", "words"), ("d/b.rs", ""), ("tool", script)]);
     let workspace = folder.path().canonicalize().expect("a folder");
     let analysis = analyze(&workspace, &workspace.join("a.rs")).expect("an analysis");
     assert_eq!(
         (analysis.path.as_str(), analysis.language.name(), analysis.metrics.cyclomatic),
         ("a.rs", "rust", 2)
     );
+    let script = analyze(&workspace, &workspace.join("tool")).expect("an analysis");
+    assert_eq!(script.language.name(), "python");
     for (path, message) in [
         (
             "notes.txt",
