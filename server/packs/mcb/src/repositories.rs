@@ -16,6 +16,7 @@ use tabellion_vcs::{self as vcs, GitRepository, Revision, TreeComparison, VcsErr
 use super::{
     call::Call,
     state::{Answer, Change, Memory, refused},
+    values::{MAX_NAMED, first},
 };
 
 /// `repo_id` of any repository.
@@ -58,9 +59,14 @@ impl VcsTool for Memory {
         let limit = size(req.limit);
         let all: Vec<_> = found.repositories.iter().filter(is_wanted).collect();
         note_cut(cx, all.len() > limit || found.truncated, all.len() as u64);
-        for (path, error) in &found.unreadable {
-            tracing::info!(path, %error, "a repository is left out of a list");
-        }
+        let unreadable: Vec<_> =
+            found.unreadable.iter().map(|(path, error)| format!("`{path}`: {error}")).collect();
+        cx.warn([(!unreadable.is_empty()).then(|| {
+            format!(
+                "repositories are left out that can't be read: {}",
+                first(&unreadable, MAX_NAMED).join("; ")
+            )
+        })]);
         let repositories: Vec<_> = all
             .into_iter()
             .take(limit)

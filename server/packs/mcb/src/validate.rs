@@ -18,6 +18,7 @@ use tabellion_vcs::{WorkspacePath, WorkspacePathError};
 use super::{
     repositories::note_cut,
     state::{Answer, Memory},
+    values::{MAX_NAMED, first},
 };
 
 /// `_meta` key of an answer: rule files of the workspace that are left out, with reasons.
@@ -28,8 +29,6 @@ const SKIPPED: &str = "tabellion/skipped";
 const UNPARSED: &str = "tabellion/unparsed";
 /// Maximum number of values in each of these lists in `_meta`.
 const MAX_NOTES: usize = 100;
-/// Maximum number of values that a warning names.
-const MAX_NAMED: usize = 3;
 
 impl ValidateTool for Memory {
     async fn validate_run(
@@ -199,13 +198,6 @@ fn note_left_out(cx: &ReadCx<'_, Rows>, errors: &[RuleFileError], skipped: Vec<S
     if !warnings.is_empty() {
         cx.note(context::WARNINGS, warnings);
     }
-}
-
-/// Returns the first items of a list, and the number of the others.
-fn first(items: &[String], count: usize) -> Vec<String> {
-    let more = items.len().saturating_sub(count);
-    let more = (more > 0).then(|| format!("and {more} more"));
-    items.iter().take(count).cloned().chain(more).collect()
 }
 
 fn invalid(rule: &str, pointer: &str, message: impl Into<String>) -> Failure {

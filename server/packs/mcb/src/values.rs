@@ -108,6 +108,16 @@ pub(super) fn invalid(rule: &'static str, pointer: &str, message: impl Into<Stri
     Failure::violations(&[violation]).into()
 }
 
+/// Maximum number of values that a warning names.
+pub(super) const MAX_NAMED: usize = 3;
+
+/// Returns the first items of a list, and the number of the others.
+pub(super) fn first(items: &[String], count: usize) -> Vec<String> {
+    let more = items.len().saturating_sub(count);
+    let more = (more > 0).then(|| format!("and {more} more"));
+    items.iter().take(count).cloned().chain(more).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

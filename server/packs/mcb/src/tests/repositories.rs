@@ -50,6 +50,14 @@ fn repositories_of_the_workspace_are_listed() {
         let request = ask("list_repositories", json!({ "repo_path": path, "repo_id": id }));
         assert_eq!(bench.call("vcs", request), expected, "{path} {id}");
     }
+    git(&bench.folder(), &["init", "-q", "--object-format=sha256", "other"]);
+    let (answer, meta) =
+        bench.answer("vcs", ask("list_repositories", json!({ "repo_path": "." }))).expect("a list");
+    assert_eq!(
+        (&answer, meta["tabellion/warnings"].as_array().map(Vec::len)),
+        (&expected, Some(1)),
+        "{meta}"
+    );
     let other = ask("list_repositories", json!({ "repo_id": "another" }));
     let none = json!({ "count": 0, "repositories": [] });
     assert_eq!(bench.call("vcs", other), none);
