@@ -217,8 +217,12 @@ impl Upkeep {
         }
         let file = kept.in_folder()?;
         let recovered = records::recover(&file.folder, self.rows).map_err(|failure| {
-            TerminalError::new(reason(&failure))
-                .hint(format!("the file is as it was. If its log can't be read, {}", restore(&file.path)))
+            let error = TerminalError::new(reason(&failure));
+            if !file.path.exists() {
+                return error
+                    .hint("name the folder of the data with `--data DIR`, or put a backup in its place");
+            }
+            error.hint(format!("the file is as it was. If its log can't be read, {}", restore(&file.path)))
         })?;
         let mut said = vec![
             format!(
