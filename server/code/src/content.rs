@@ -32,6 +32,9 @@ fn read_facts(chunks: &str) -> Result<Vec<ChunkFacts>, CodeError> {
 
 /// Returns a text in Unicode's composed form (NFC), in which texts are compared: a query is typed composed, a file may be decomposed.
 pub(crate) fn composed(text: &str) -> Cow<'_, str> {
+    if text.is_ascii() {
+        return Cow::Borrowed(text);
+    }
     match is_nfc_quick(text.chars()) {
         IsNormalized::Yes => Cow::Borrowed(text),
         _ => Cow::Owned(text.nfc().collect()),

@@ -45,7 +45,7 @@ pub use self::{
     error::CodeError,
     facts::commit_path,
     index::{CodeIndex, MAX_FAILURES, Outcome, Run, State, Status, failures},
-    query::{CodeFilters, CodeQuery},
+    query::{CodeFilters, CodeQuery, unquoted},
     run::{Failed, blob_id},
     search::{CodeHit, CodeHits},
     stop::Stop,

@@ -26,7 +26,7 @@ const AROUND_NAMES: &[char] =
 /// Words that ask for tests.
 const TEST_WORDS: [&str; 2] = ["test", "spec"];
 
-/// A query. Any text is valid; text in double quotes or backticks is matched literally.
+/// A query. Any text is valid; text in double quotes or backticks is matched literally, and a call `name()` in backticks as the name.
 #[derive(Debug, Clone, Default)]
 pub struct CodeQuery {
     /// The text.
@@ -202,7 +202,9 @@ pub(crate) struct Cut {
 
 pub(crate) fn cut(text: &str) -> Cut {
     let text = &*composed(text);
-    let mut cut = Cut { exact: quoted(text), ..Cut::default() };
+    let quoted = Quotations::parse(text).quoted.into_iter();
+    let exact = quoted.filter(|text| !text.trim().is_empty()).map(String::from).collect();
+    let mut cut = Cut { exact, ..Cut::default() };
     let runs: Vec<&str> = identifiers(text).collect();
     let text = text.trim();
     cut.is_name = runs.len() == 1 && text.trim_matches(AROUND_NAMES) == runs[0];
@@ -260,20 +262,49 @@ fn marked(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Returns the texts in double quotes or backticks.
-fn quoted(text: &str) -> Vec<String> {
-    let mut found = vec![];
-    let mut rest = text;
-    while let Some(open) = rest.find(['"', '`']) {
-        let mark = &rest[open..=open];
-        let Some(length) = rest[open + 1..].find(mark) else {
-            break;
-        };
-        let inside = &rest[open + 1..open + 1 + length];
-        if !inside.trim().is_empty() {
-            found.push(inside.to_owned());
+/// A query's parts: the texts in double quotes or backticks, and the others.
+#[derive(Default)]
+struct Quotations<'q> {
+    quoted: Vec<&'q str>,
+    others: Vec<&'q str>,
+}
+
+impl<'q> Quotations<'q> {
+    fn parse(text: &'q str) -> Self {
+        let mut found = Self::default();
+        let mut rest = text;
+        while let Some(open) = rest.find(['"', '`']) {
+            let mark = &rest[open..=open];
+            // A fence is around a block of code, which no text has as it stands there.
+            let fence = rest[open..].len() - rest[open..].trim_start_matches('`').len();
+            let marks = if fence > 2 { fence } else { 1 };
+            let inside = &rest[open + marks..];
+            let Some(length) = inside.find(&mark.repeat(marks)) else {
+                break;
+            };
+            found.others.push(&rest[..open]);
+            match (&inside[..length], mark) {
+                (block, _) if fence > 2 => found.others.push(block),
+                (code, "`") => found.quoted.push(called_name(code)),
+                (text, _) => found.quoted.push(text),
+            }
+            rest = &inside[length + marks..];
         }
-        rest = &rest[open + 1 + length + 1..];
+        found.others.push(rest);
+        found
     }
-    found
+}
+
+/// Returns the name of a call without arguments, `Type.name()`: its definition has parameters, and no receiver. Other code is returned.
+fn called_name(code: &str) -> &str {
+    let call = code.trim().strip_suffix("()").filter(|call| !call.contains(char::is_whitespace));
+    call.and_then(|call| identifiers(call).last()).unwrap_or(code)
+}
+
+/// Returns a query with its quotations as plain words, if it has other words too; `None` if it has no quotation, or nothing else.
+pub fn unquoted(text: &str) -> Option<String> {
+    let found = Quotations::parse(text);
+    let has_words = |texts: &[&str]| texts.iter().any(|text| text.contains(char::is_alphanumeric));
+    let is_mixed = has_words(&found.quoted) && has_words(&found.others);
+    is_mixed.then(|| text.replace(['"', '`'], " "))
 }

@@ -550,23 +550,19 @@ impl<'s> Search<'s> {
         file.columns.place.factor(&WEIGHTS, self.about_tests)
     }
 
-    /// Returns the chunks that contain every quoted text. If no quotation has a word, chunks without a word of the query
-    /// are read too.
+    /// Returns the chunks that contain every quoted text, with or without a word of the query: a quotation may begin within a word.
     fn exact(&self, found: Vec<Valued>) -> Result<Vec<Valued>, CodeError> {
-        let has_words = self.cut.exact.iter().any(|text| text.chars().any(char::is_alphanumeric));
         let mut candidates = found;
-        if !has_words {
-            let known: HashSet<u32> = candidates.iter().map(|hit| hit.chunk).collect();
-            for (file, number) in self.parts.files.iter().zip(0..) {
-                let passing = file.chunks().filter(|chunk| self.passes(*chunk));
-                let others = passing.map(|chunk| chunk as u32).filter(|chunk| !known.contains(chunk));
-                candidates.extend(others.map(|chunk| Valued {
-                    chunk,
-                    file: number,
-                    symbol: None,
-                    value: f32::MIN_POSITIVE,
-                }));
-            }
+        let known: HashSet<u32> = candidates.iter().map(|hit| hit.chunk).collect();
+        for (file, number) in self.parts.files.iter().zip(0..) {
+            let passing = file.chunks().filter(|chunk| self.passes(*chunk));
+            let others = passing.map(|chunk| chunk as u32).filter(|chunk| !known.contains(chunk));
+            candidates.extend(others.map(|chunk| Valued {
+                chunk,
+                file: number,
+                symbol: None,
+                value: f32::MIN_POSITIVE,
+            }));
         }
         candidates.sort_by_key(|hit| hit.file);
         let mut kept = vec![];

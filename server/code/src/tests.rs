@@ -157,6 +157,10 @@ fn definitions_come_first_and_filters_hold() {
         ("header", &[("language", "Text")], &["README.md"]),
         ("\"split(line, \"", &[], &["src/parser.rs"]),
         ("\"->\"", &[], &["src/parser.rs"]),
+        // A quotation may begin and end within words.
+        ("\"eader(line: &s\"", &[], &["src/parser.rs"]),
+        ("what does `Server.serve()` do", &[], &["src/server.rs"]),
+        ("```rust\nserve()\n```", &[], &["src/server.rs"]),
         ("`parse_http_header(\"a: b\")`", &[], &["tests/parser.rs"]),
         ("猫", &[], &["notes/日本語.txt"]),
         ("no such word", &[], &[]),

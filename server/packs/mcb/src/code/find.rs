@@ -3,7 +3,7 @@
 use std::{collections::HashMap, path::Path};
 
 use data_encoding::HEXLOWER;
-use tabellion_code::{CodeError, CodeFilters, CodeQuery, State};
+use tabellion_code::{CodeError, CodeFilters, CodeQuery, State, unquoted};
 use tabellion_contracts::mcb::{CodeHit, CodeHits, SearchCodeRequest};
 use tabellion_platform::blocking;
 use tabellion_runtime::{ReadCx, Row, Rows, rows::RowError};
@@ -74,21 +74,30 @@ pub(in super::super) async fn code(
     });
     let names: HashMap<&str, &str> =
         rows.iter().filter_map(|row| Some((text(row, "id")?, text(row, NAME)?))).collect();
-    let query = CodeQuery {
+    let mut query = CodeQuery {
         text: req.query.clone(),
         collections: rows.iter().filter_map(|row| text(row, "id").map(String::from)).collect(),
         filters,
         limit: usize::try_from(req.limit).unwrap_or(usize::MAX),
         min_score: req.min_score.unwrap_or_default(),
     };
-    let found = if query.collections.is_empty() {
-        tabellion_code::CodeHits::default()
-    } else {
-        blocking(|| indexer.search(&query)).map_err(|error| match error {
+    let search = |query: &CodeQuery| {
+        if query.collections.is_empty() {
+            return Ok(tabellion_code::CodeHits::default());
+        }
+        blocking(|| indexer.search(query)).map_err(|error| match error {
             CodeError::Filter(message) => invalid("filter", "/filters", message),
-            error => unusable(error).into(),
-        })?
+            error => RowError::from(unusable(error)),
+        })
     };
+    let mut found = search(&query)?;
+    if let (0, Some(plain)) = (found.total, unquoted(&req.query)) {
+        query.text = plain;
+        found = search(&query)?;
+        warnings.push((found.total > 0).then(|| {
+            "no chunk has what is in quotes or backticks as it stands; the hits are for its words".to_owned()
+        }));
+    }
     let results: Vec<CodeHit> = found
         .hits
         .into_iter()

@@ -84,6 +84,13 @@ fn what_is_indexed_is_found_and_each_run_is_one_change() {
     let status = settled(&bench);
     assert_eq!(status["collections"][0]["exclude_dirs"], json!(["docs"]));
     assert_eq!(found(&bench, "total", json!({ "filters": ["path:src"] })), ["src/basket.py"]);
+    let (_, meta) = bench
+        .answer(SEARCH, json!({ "resource": "code", "query": "File \"src/price.py\", in total" }))
+        .unwrap();
+    assert!(
+        meta["tabellion/warnings"][0].as_str().is_some_and(|first| first.contains("as it stands")),
+        "{meta}"
+    );
     let absolute = bench.folder().join("shop/src");
     let absolute = format!("path:{}", absolute.display());
     assert_eq!(found(&bench, "total", json!({ "filters": [absolute] })), ["src/basket.py"]);
@@ -160,6 +167,13 @@ fn a_search_warns_of_code_that_is_not_indexed() {
         assert!(meta["tabellion/warnings"][0].as_str().is_some_and(|first| first.contains(words)), "{meta}");
     };
     warned(&bench, "no code of the project `shop` is indexed");
+    start(
+        &bench,
+        json!({ "action": "start", "path": "shop", "collection": "none", "extensions": ["klingon"] }),
+    );
+    settled(&bench);
+    warned(&bench, "the collection `none` has no files");
+    start(&bench, json!({ "action": "clear", "collection": "none" }));
     start(&bench, json!({ "action": "start", "path": "shop", "collection": "gone" }));
     settled(&bench);
     let data = bench.close();
@@ -370,8 +384,11 @@ fn branches_and_commits_are_indexed_without_a_checkout() {
         ]
     );
     settled(&bench);
-    let commits =
-        found(&bench, "prices added up", json!({ "collection": "shop", "filters": ["kind:commit"] }));
+    let commits = found(
+        &bench,
+        "prices added up",
+        json!({ "collection": "shop", "filters": ["kind:commit", "branch:topic"] }),
+    );
     assert!(commits.len() == 1 && commits[0].starts_with("commit:"), "{commits:?}");
 }
 

@@ -165,7 +165,7 @@ fn code_is_found_by_meaning_and_each_text_is_embedded_once() {
     let (found, _) = search(&bench, asked("the weather today", json!({ "filters": ["path:copy"] })));
     assert_eq!(found, ["copy/b.rs"]);
     // Names and quotations are searched literally.
-    for verbatim in ["weather", "\"weather\" money", "is_sunny", "`fn round_price()`"] {
+    for verbatim in ["weather", "\"round_price\" money", "is_sunny", "`fn round_price()`"] {
         assert_eq!(search(&bench, asked(verbatim, json!({}))).1, "lexical", "{verbatim}");
     }
 
