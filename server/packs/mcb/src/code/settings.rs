@@ -6,15 +6,15 @@ use serde::Deserialize;
 use tabellion_platform::{Dir, OpenError, slashed};
 
 /// Name of the file.
-const FILE: &str = ".mcp-context.toml";
+pub(super) const FILE: &str = ".mcp-context.toml";
 /// Size limit of the file.
 const MAX_BYTES: u64 = 1 << 20;
 /// Default number of commits.
 const DEPTH: u64 = 50;
 
-/// The table. Keys that are not here belong to other programs.
+/// The table. Other tables belong to other programs.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 pub(super) struct GitSettings {
     /// Branches; without any, the default branch.
     pub(super) branches: Vec<String>,
@@ -40,7 +40,7 @@ impl GitSettings {
     /// Reads the file at the top of a work tree, below the workspace `root`; returns the defaults if there is none.
     ///
     /// # Errors
-    /// If it is a link or not a regular file, is not TOML, or a key has a value of another type.
+    /// If it is a link or not a regular file, is not TOML, a key is unknown, or has a value of another type.
     pub(super) fn read(root: &Path, top: &Path) -> Result<Self, String> {
         let path = top.strip_prefix(root).ok().and_then(|top| slashed(&top.join(FILE)));
         let read = Dir::open(root).map_err(OpenError::from);

@@ -1,6 +1,6 @@
 //! Beginning runs, and removing their results.
 
-use std::path::Path;
+use std::{mem, path::Path};
 
 use serde_json::{Value, to_value};
 use tabellion_code::State;
@@ -10,7 +10,7 @@ use tabellion_contracts::mcb::{
 };
 use tabellion_platform::blocking;
 use tabellion_runtime::{CallContext, Failure, FailureKind, Row, Rows, Staged, WriteCx, rows::RowError};
-use tabellion_vcs::{GitRepository, Submodules, VcsError, Workspaces};
+use tabellion_vcs::{GitRepository, ObjectId, Submodules, VcsError, Workspaces};
 use tokio::task_local;
 
 use super::{
@@ -20,7 +20,7 @@ use super::{
     },
     COLLECTION, Indexer, NAME, OPERATION_ID, PATH, PROJECT_ID, collection, find_collection, refuse_token,
     rule,
-    settings::GitSettings,
+    settings::{FILE, GitSettings},
     trees::Request,
     unusable,
 };
@@ -387,14 +387,37 @@ pub(in super::super) struct Listed {
 /// Reason why a repository can't be indexed.
 #[derive(Debug, Clone)]
 enum Refused {
-    Repository { rule: &'static str, message: String },
+    Repository {
+        rule: &'static str,
+        message: String,
+    },
+    /// A branch of the call's list, by its place there.
+    Branch {
+        rule: &'static str,
+        at: usize,
+        message: String,
+    },
     Settings(String),
     Stopped,
 }
 
 impl Refused {
+    /// Returns the refusal of a branch by the place where it is named.
+    fn branch(error: VcsError, at: usize, asked: &RepositoryRequest, settings: &GitSettings) -> Self {
+        match Self::from(error) {
+            Self::Repository { rule, message } if asked.branches.is_some() => {
+                Self::Branch { rule, at, message }
+            }
+            Self::Repository { message, .. } if !settings.branches.is_empty() => {
+                Self::Settings(format!("`[git] branches` of `{FILE}`: {message}"))
+            }
+            other => other,
+        }
+    }
+
     fn refusal(self, pointer: &str) -> RowError {
         match self {
+            Self::Branch { rule, at, message } => invalid(rule, &format!("/branches/{at}"), message),
             Self::Repository { rule, message } => invalid(rule, pointer, message),
             Self::Settings(message) => invalid("settings", "/path", message),
             Self::Stopped => Failure::stopped().into(),
@@ -409,6 +432,32 @@ impl From<VcsError> for Refused {
             _ => Self::Repository { rule: rule(&error), message: error.to_string() },
         }
     }
+}
+
+/// Returns branches under one name each: `refs/heads/main` is `main`, and so is `HEAD` where both are at one commit.
+fn distinct(found: &[String], branches: &[String], commits: &[ObjectId]) -> Vec<String> {
+    let is_branch = |name: &str| found.iter().any(|branch| branch == name);
+    let short = |name: &'_ String| {
+        let short = name.strip_prefix("refs/heads/").filter(|short| is_branch(short));
+        short.unwrap_or(name).to_owned()
+    };
+    let mut named: Vec<(String, &ObjectId)> = branches.iter().map(short).zip(commits).collect();
+    // Branches first: other names give way to them.
+    let mut order: Vec<usize> = (0..named.len()).collect();
+    order.sort_by_key(|at| !is_branch(&named[*at].0));
+    let mut seen: Vec<usize> = vec![];
+    for at in order {
+        let (name, commit) = &named[at];
+        let is_again = |other: &usize| {
+            let (other, same) = &named[*other];
+            other == name || (!is_branch(name) && same == commit)
+        };
+        if !seen.iter().any(is_again) {
+            seen.push(at);
+        }
+    }
+    seen.sort_unstable();
+    seen.into_iter().map(|at| mem::take(&mut named[at].0)).collect()
 }
 
 impl Listed {
@@ -430,6 +479,13 @@ impl Listed {
             if branches.is_empty() {
                 return Err(VcsError::NoCommits(path).into());
             }
+            let found = repository.branches()?;
+            let mut commits_of = vec![];
+            for (at, branch) in branches.iter().enumerate() {
+                let commit = repository.revision(branch).map(|revision| revision.commit);
+                commits_of.push(commit.map_err(|error| Refused::branch(error, at, asked, &settings))?);
+            }
+            let branches = distinct(&found, &branches, &commits_of);
             let depth = match asked.counts {
                 Some((true, depth)) => depth.unwrap_or(settings.depth),
                 _ => 0,
@@ -451,7 +507,7 @@ impl Listed {
                 id: repository.id(),
                 path,
                 settings,
-                found: repository.branches()?,
+                found,
                 default_branch,
                 branches,
                 depth,

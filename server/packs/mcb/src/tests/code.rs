@@ -384,6 +384,10 @@ fn branches_and_commits_are_indexed_without_a_checkout() {
         ]
     );
     settled(&bench);
+    let names = ["HEAD", "main", "refs/heads/main", "topic", "main"];
+    let request = json!({ "action": "index_repository", "repo_id": "*", "repo_path": "shop", "branches": names, "include_commits": true });
+    assert_eq!(bench.call(VCS, request)["branches"], json!(["main", "topic"]));
+    settled(&bench);
     let commits = found(
         &bench,
         "prices added up",
@@ -422,6 +426,12 @@ fn what_can_not_be_indexed_is_said() {
     bench.write("broken/.mcp-context.toml", "[git]\nbranches = 1\n");
     bench.write("broken/a.rs", "fn a() {}\n");
     commit_all(&bench.folder().join("broken"), "first");
+    bench.write("misspelt/.mcp-context.toml", "[git]\nbranch = [\"main\"]\n");
+    commit_all(&bench.folder().join("misspelt"), "first");
+    bench.write("unknown/.mcp-context.toml", "[git]\nbranches = [\"none\"]\n");
+    commit_all(&bench.folder().join("unknown"), "first");
+    let request = json!({ "action": "index_repository", "repo_id": "*", "repo_path": "unknown", "branches": ["main", "nope"] });
+    assert_eq!(bench.answer(VCS, request).unwrap_err()["pointer"], "/branches/1");
     git(&bench.folder(), &["clone", "-q", "--bare", "broken", "bare"]);
     // Tool, request, the rule that is broken, and words of the sentence.
     let cases = [
@@ -433,6 +443,13 @@ fn what_can_not_be_indexed_is_said() {
         (INDEX, json!({ "action": "start", "path": "shop", "token": "t" }), "token", "leave it out"),
         (INDEX, json!({ "action": "git_index", "path": "shop" }), "path", "no git repository"),
         (INDEX, json!({ "action": "git_index", "path": "broken" }), "settings", "[git]"),
+        (INDEX, json!({ "action": "git_index", "path": "misspelt" }), "settings", "unknown field `branch`"),
+        (
+            INDEX,
+            json!({ "action": "git_index", "path": "unknown" }),
+            "settings",
+            "`[git] branches` of `.mcp-context.toml`",
+        ),
         (INDEX, json!({ "action": "status", "collection": "none" }), "no_collection", "none"),
         (INDEX, json!({ "action": "clear", "collection": "none" }), "no_collection", "none"),
         (SEARCH, json!({ "resource": "code", "query": "x", "filters": ["path:[z"] }), "filter", "no glob"),
