@@ -8,6 +8,7 @@ pub struct Change {
     edits: Vec<Edit>,
     /// Index of the edit whose document the caller's `tabellion/ifBase` is compared with.
     compared: usize,
+    moved: Vec<String>,
     /// The operation, in one word of the field: `append`, `replace_section`, `delete`.
     pub operation: &'static str,
     /// The operation, in one line for people.
@@ -60,7 +61,7 @@ impl Change {
         if let Some(edit) = edits.iter().find(|edit| !paths.insert(&edit.path)) {
             return Err(ChangeError::Twice(edit.path.clone()));
         }
-        Ok(Self { edits, compared: 0, operation, summary: summary.into() })
+        Ok(Self { edits, compared: 0, moved: vec![], operation, summary: summary.into() })
     }
 
     /// Creates a change of one document.
@@ -73,6 +74,7 @@ impl Change {
         Self {
             edits: vec![Edit { path: path.into(), content }],
             compared: 0,
+            moved: vec![],
             operation,
             summary: summary.into(),
         }
@@ -84,6 +86,19 @@ impl Change {
         let found = self.edits.iter().position(|edit| edit.path == path);
         self.compared = found.unwrap_or(self.compared);
         self
+    }
+
+    /// Says that a person has moved an edited document from `path`: if there is no file any more, its removal is committed together with the
+    /// person's uncommitted bytes.
+    #[must_use]
+    pub fn moved_from(mut self, path: Option<String>) -> Self {
+        self.moved.extend(path);
+        self
+    }
+
+    /// Returns the paths from which a person has moved edited documents.
+    pub fn moved(&self) -> &[String] {
+        &self.moved
     }
 
     /// Returns the index of the edit whose document `tabellion/ifBase` applies to.

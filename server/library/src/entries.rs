@@ -147,17 +147,13 @@ impl Library {
             let is_listed = committed.paths.contains(document.as_str());
             Ok(is_listed || committed.truncated && blocking(|| self.committed_entry(document))?.is_some())
         };
-        let repository = &self.working_tree.repository;
-        let git = repository.git();
-        let is_sparse =
-            |document: &LibraryPath| sparse::excludes(repository, &git, &repository.git_path(document));
         for path in all {
             let document = LibraryPath::of_any_file(&path).map_err(|error| invalid_path(&error))?;
             let difference = match self.read(&document) {
                 Ok(Some(state)) if !state.dirty => continue,
                 Ok(Some(_)) if is_committed(&document)? => Difference::Modified,
                 Ok(Some(_)) => Difference::Untracked,
-                Ok(None) if is_committed(&document)? && !is_sparse(&document) => Difference::Deleted,
+                Ok(None) if is_committed(&document)? && !self.is_sparse(&document) => Difference::Deleted,
                 Ok(None) => continue,
                 // Its place is taken by another kind of file, or it can't be read; an unlisted file is not ours.
                 Err(_) if is_committed(&document)? => Difference::Modified,
@@ -180,7 +176,13 @@ impl Library {
         })
     }
 
-    fn committed_entry(&self, path: &LibraryPath) -> Result<Option<TreeEntry>, Failure> {
+    /// Returns true if a sparse checkout excludes the document.
+    pub(super) fn is_sparse(&self, path: &LibraryPath) -> bool {
+        let repository = &self.working_tree.repository;
+        sparse::excludes(repository, &repository.git(), &repository.git_path(path))
+    }
+
+    pub(super) fn committed_entry(&self, path: &LibraryPath) -> Result<Option<TreeEntry>, Failure> {
         let git = self.working_tree.repository.git();
         let head = self.working_tree.repository.head_commit(&git)?;
         tree::look_up_at(&git, head, &self.working_tree.repository.git_path(path))
@@ -208,7 +210,7 @@ impl Library {
     }
 
     /// Returns the library's Markdown files in the last commit. Names that no path can express are skipped.
-    fn committed(&self) -> Result<Committed, Failure> {
+    pub(super) fn committed(&self) -> Result<Committed, Failure> {
         let repository = &self.working_tree.repository;
         let git = repository.git();
         let mut committed = Committed::default();
@@ -237,8 +239,8 @@ fn too_much_to_show() -> Failure {
 
 /// The documents of a commit.
 #[derive(Debug, Default)]
-struct Committed {
-    paths: BTreeSet<String>,
+pub(super) struct Committed {
+    pub(super) paths: BTreeSet<String>,
     truncated: bool,
 }
 

@@ -63,6 +63,13 @@ pub(super) struct Exchange {
     pub(super) folders: usize,
 }
 
+impl Exchange {
+    /// Returns false if there is a file neither before nor after: only git has the document.
+    pub(super) fn has_file(&self) -> bool {
+        self.old.is_some() || self.new.is_some()
+    }
+}
+
 impl Intent {
     /// Returns the branch's commit after the transaction.
     pub(super) fn next(&self) -> ObjectId {

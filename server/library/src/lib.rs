@@ -305,6 +305,28 @@ impl Library {
         })
     }
 
+    /// Returns the documents of the last commit that are no files any more, and the ids of their contents.
+    ///
+    /// # Errors
+    /// If the folder or the repository can't be read.
+    pub fn missing(&self) -> Result<Vec<(String, String)>, Failure> {
+        let stats = self.stats(&LibraryDir::ROOT);
+        let stats = stats.map_err(|error| Failure::new(FailureKind::Io, error.to_string()))?;
+        let shown: HashSet<_> = stats.iter().map(|(path, _)| path.as_str()).collect();
+        let mut missing = vec![];
+        for path in blocking(|| self.committed())?.paths {
+            if shown.contains(path.as_str()) {
+                continue;
+            }
+            let document = LibraryPath::of_any_file(&path).map_err(|error| invalid_path(&error))?;
+            if matches!(self.read_now(&document), Ok(None)) && !self.is_sparse(&document) {
+                let kept = blocking(|| self.committed_entry(&document))?;
+                missing.extend(kept.map(|kept| (path, kept.blob.to_string())));
+            }
+        }
+        Ok(missing)
+    }
+
     /// Returns the folder `name` for files of this library, in the repository but not part of it; it need not exist. Libraries that
     /// are folders of one repository have different ones.
     pub fn derived(&self, name: &str) -> PathBuf {

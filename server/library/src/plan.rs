@@ -74,11 +74,12 @@ pub(super) struct PlannedEdit<'a> {
     pub(super) content: &'a Content,
 }
 
-/// Plans a change of the documents of `edits`, whose paths differ, on top of everything `pending`.
+/// Plans a change of the documents of `edits`, whose paths differ, on top of everything `pending`. The files that a person has moved away
+/// from the paths of `moved` are removed in the commit of the person's uncommitted bytes.
 pub(super) fn plan(
     working_tree: &WorkingTree,
     pending: &Pending,
-    edits: Vec<PlannedEdit<'_>>,
+    (mut edits, moved): (Vec<PlannedEdit<'_>>, Vec<PlannedEdit<'_>>),
     change: &Change,
     entry: &Entry<'_>,
 ) -> Result<Plan, Failure> {
@@ -89,6 +90,15 @@ pub(super) fn plan(
     let mut states = Vec::new();
     for (number, edit) in edits.iter().enumerate() {
         states.push(planner.look_at(edit, &edits[..number])?);
+    }
+    let edited = edits.len();
+    for edit in moved.into_iter().filter(|edit| edit.old.is_none()) {
+        let (git_path, kept) = planner.in_commit(&edit.path)?;
+        let state = planner.state(&edit, git_path, kept)?;
+        if state.is_dirty() {
+            edits.push(edit);
+            states.push(state);
+        }
     }
 
     let owner = Authorship::now(working_tree.repository.author(&git), pending.time());
@@ -129,10 +139,10 @@ pub(super) fn plan(
     if adopted.is_some() {
         (_, folders) = planner.trees().with(pending.tree(), &changes)?;
     }
-    let record = planner.record(change, entry, &states, &documents, &authorship);
+    let record = planner.record(change, entry, &states[..edited], &documents[..edited], &authorship);
     let message = record.render();
     let commit = authorship.commit(&mut planner.objects, tree, base, &message)?;
-    let changed = states.iter().zip(&documents);
+    let changed = states.iter().zip(&documents[..edited]);
     let changed = changed.map(|(state, document)| state.touched(state.on_disk, document.kept_after));
     let adopting = adopted.map(|(commit, _)| {
         let dirty = states.iter().filter(|state| state.is_dirty());
@@ -140,7 +150,7 @@ pub(super) fn plan(
     });
     let touched = adopting.into_iter().chain([(commit, changed.collect())]).collect();
     let noted = versions::entry(record);
-    for document in &mut documents {
+    for document in &mut documents[..edited] {
         let content = document.kept_after.map(|kept| kept.blob);
         document.versions.push(authorship.version(commit, content, noted.clone()));
     }

@@ -23,7 +23,7 @@ pub(super) struct Plan {
     pub(super) objects: NewObjects,
     /// The folders above the documents, before and after.
     pub(super) folders: Vec<FolderChange>,
-    /// The change of each document, in the order of the edits.
+    /// The change of each document, in the order of the edits; then those that a person has moved away.
     pub(super) documents: Vec<DocumentPlan>,
     /// Git paths of submodules, with the entries that the index gets: no file here belongs to them.
     pub(super) links: Vec<(String, Option<TreeEntry>)>,

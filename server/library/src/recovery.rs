@@ -126,7 +126,7 @@ pub(super) fn complete(
     let (intent_file, intent_path) = open_intent(working_tree)?;
     durable::sync_with((&intent_file, &intent_path), things.collect(), repository.journal())?;
     for exchange in &intent.documents {
-        let emptied = if exchange.new.is_none() { usize::MAX } else { 0 };
+        let emptied = if exchange.old.is_some() && exchange.new.is_none() { usize::MAX } else { 0 };
         end(working_tree, exchange, emptied)?;
     }
     remove_if_there(&repository.own(OLD_INDEX))?;

@@ -12,9 +12,9 @@ use serde_json::{Map, Value};
 use tabellion_markdown::diff;
 use tabellion_platform::blocking;
 use tabellion_runtime::{
-    BoxFuture, CallContext, Change, Claim, CommitId, ContentId, Document, DocumentHistory, Documents, Edit,
-    Entry, Failure, FailureKind, IdempotencyKey, Prepared, Replay, Session, Snapshot, State, Store,
-    StoreError, Until,
+    BoxFuture, CallContext, Change, Claim, CommitId, Content, ContentId, Document, DocumentHistory,
+    Documents, Edit, Entry, Failure, FailureKind, IdempotencyKey, Prepared, Replay, Session, Snapshot, State,
+    Store, StoreError, Until,
 };
 
 use super::{
@@ -139,13 +139,18 @@ impl<'a> Turn<'a> {
     fn plan(&mut self, change: &Change, entry: &Entry<'_>) -> Result<Prepared, StoreError> {
         let planned = |edit| self.planned(edit);
         let edits = change.edits().iter().map(planned).collect::<Result<_, _>>()?;
+        let moved = change.moved().iter().map(|path| {
+            let path = LibraryPath::of_any_file(path).map_err(|error| invalid_path(&error))?;
+            Ok(PlannedEdit { old: self.document(&path)?, path, content: &Content::Delete })
+        });
+        let moved = moved.collect::<Result<_, Failure>>()?;
         let library = self.library;
         let batch = self.batch.as_mut().ok_or_else(over)?;
         let pending = match &mut batch.pending {
             Some(pending) => pending,
             none => none.insert(Pending::begin(&library.working_tree)?),
         };
-        let plan = plan::plan(&library.working_tree, pending, edits, change, entry)?;
+        let plan = plan::plan(&library.working_tree, pending, (edits, moved), change, entry)?;
         let compared = &plan.documents[change.compared()];
         let prepared = Prepared {
             commit: CommitId::new(plan.logged.commit.to_string()),

@@ -330,7 +330,8 @@ impl DocumentSwap<'_> {
     fn check(&mut self) -> Result<(), StoreError> {
         let name = self.place.name();
         let (Some(folder), Some(aside)) = (self.place.folder()?, self.place.aside_folder()?) else {
-            return Err(StoreError::Conflict);
+            // The folder of a file that a person has moved away may be gone too.
+            return if self.exchange.has_file() { Err(StoreError::Conflict) } else { Ok(()) };
         };
         let id = folder.file_id(name).context("look at", name)?;
         let (found, lease) = match folder.open_entry(name) {
@@ -357,6 +358,9 @@ impl DocumentSwap<'_> {
     fn swap(&self) -> Result<(), StoreError> {
         let Exchange { path, old, new, .. } = self.exchange;
         let (name, aside_name) = (self.place.name(), self.place.aside());
+        if !self.exchange.has_file() {
+            return Ok(());
+        }
         let Some(CheckedDocument { folder, aside, id, .. }) = &self.checked else {
             return Err(StoreError::Conflict);
         };

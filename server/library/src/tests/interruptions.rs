@@ -1,5 +1,7 @@
 //! A transaction stopped after each of its steps, by an error or by death, leaves either everything old or everything new.
 
+use std::fs;
+
 use super::support::{Bench, change, changes, make};
 use crate::{
     Interrupted, Library,
@@ -19,7 +21,7 @@ const STEPS: [Checkpoint; 6] = [
 /// A name, the change, the number of commits it makes, and a person's earlier action.
 type Case = (&'static str, fn() -> Change, usize, fn(&Bench));
 
-const CASES: [Case; 12] = [
+const CASES: [Case; 13] = [
     ("write", || change("notes/a.md", Some("new\n")), 1, |_| {}),
     ("delete", || change("notes/a.md", None), 1, |_| {}),
     (
@@ -50,6 +52,17 @@ const CASES: [Case; 12] = [
         |bench| {
             bench.write("notes/a.md", "dirty\n");
             bench.write("plan.md", "dirty too\n");
+        },
+    ),
+    (
+        "adopt a move from a folder that is gone",
+        || change("notes/z.md", Some("new\n")).moved_from(Some("gone/z.md".into())),
+        2,
+        |bench| {
+            bench.write("gone/z.md", "old z\n");
+            bench.commit_all();
+            fs::rename(bench.path("gone/z.md"), bench.path("notes/z.md")).unwrap();
+            fs::remove_dir(bench.path("gone")).unwrap();
         },
     ),
     ("many: create, in a pack", many, 1, |_| {}),
@@ -136,6 +149,7 @@ fn stop_and_check(bench: Bench, case: &Case, step: Checkpoint, how_shown: &str, 
     if how_shown == "death" {
         assert!(outcome.is_err(), "{shown}");
         let mut paths: Vec<_> = change.edits().iter().map(|edit| edit.path.clone()).collect();
+        paths.extend_from_slice(change.moved());
         paths.sort();
         let forecast = if committed { Interrupted::Completes(paths) } else { Interrupted::Undoes(paths) };
         assert_eq!(interrupted(&bench), forecast, "{shown}");

@@ -224,6 +224,14 @@ impl<'c> Snapshot<'c> {
         Ok(tags)
     }
 
+    /// Returns the number of the catalogue's last change.
+    ///
+    /// # Errors
+    /// As for [`Snapshot::get`].
+    pub fn sequence(&self) -> Result<i64, CatalogueError> {
+        Ok(self.0.query_row("SELECT sequence FROM state", [], |row| row.get(0))?)
+    }
+
     /// Returns the note's bytes, as they were when the catalogue last followed the library.
     ///
     /// # Errors

@@ -14,7 +14,7 @@ impl Source for Catalogue {
     fn changes(&self, after: i64) -> Result<Changes, SourceError> {
         Ok(self.read(|snapshot| {
             let connection = snapshot.0;
-            let mut to = connection.query_row("SELECT sequence FROM state", [], |row| row.get(0))?;
+            let mut to = snapshot.sequence()?;
             let sql = "SELECT sequence, id, path, created, bytes FROM file JOIN content ON file = number
                 WHERE sequence > ? ORDER BY sequence LIMIT ?";
             let mut select = connection.prepare_cached(sql)?;

@@ -145,7 +145,8 @@ impl Proposal<'_, '_> {
         let (path, text) = changed(self.shelf, self.cx, self.id, &self.content, &members)?;
         let summary = self.reason.as_deref().and_then(|reason| reason.lines().next());
         let summary = format!("update {}: {}", self.id, summary.unwrap_or("no reason given"));
-        let change = Change::one(path, Content::Write(text.into()), "update", summary);
+        let change = Change::one(path.clone(), Content::Write(text.into()), "update", summary);
+        let change = versions::with_move(self.shelf, self.cx, &path, change)?;
         let call = Moment::new(self.cx);
         self.staged(change, &call, next, UpdateStatus::Updated)
     }
@@ -319,6 +320,7 @@ pub(super) fn link(
     };
     let summary = format!("link {source} {relation} {to}");
     let change = Change::one(path.clone(), Content::Write(text.into()), "link", summary);
+    let change = versions::with_move(shelf, cx, &path, change)?;
     Ok(cx.stage(change, |_| response).with_details(call.details(Some(path))))
 }
 

@@ -430,6 +430,10 @@ pub(super) fn decide(shelf: &Shelf, cx: &ReadCx<'_>, decision: &Decision) -> Res
     let change = Change::new(edits, transition.on, summary);
     let change = change.map_err(|error| Failure::new(FailureKind::Io, error.to_string()))?;
     let change = change.compared_with(&review.path());
+    let change = match &note {
+        Some((path, _)) => versions::with_move(shelf, cx, path, change)?,
+        None => change,
+    };
     Ok(Decided { change, review, note })
 }
 

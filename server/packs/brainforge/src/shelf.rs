@@ -168,20 +168,27 @@ impl Shelf {
         })
     }
 
-    /// Returns the paths of the files that a commit removed, by the ids of notes in them.
-    pub(super) fn removed_by(&self, commit: &str) -> Result<Removed, Failure> {
+    /// Returns the paths of the files that a commit removed, by the ids of notes in them; without a commit, of those that HEAD has and a
+    /// person has removed since.
+    pub(super) fn removed_by(&self, commit: Option<&str>) -> Result<Removed, Failure> {
+        let key = match commit {
+            Some(commit) => commit.to_owned(),
+            None => format!("{} {}", self.head()?, self.snapshot(|notes| notes.sequence())?),
+        };
         let mut last = self.removed.lock();
         if let Some((known, removed)) = &*last
-            && known == commit
+            && *known == key
         {
             return Ok(Arc::clone(removed));
         }
         let mut removed = HashMap::new();
-        for (path, content) in self.library.removed_by(commit)? {
+        let paths =
+            commit.map_or_else(|| self.library.missing(), |commit| self.library.removed_by(commit))?;
+        for (path, content) in paths {
             let note = Note::parse(&path, &self.library.past_content(&path, &content)?);
             removed.extend(note.metadata.id.map(|id| (id, path)));
         }
-        let (_, removed) = last.insert((commit.to_owned(), Arc::new(removed)));
+        let (_, removed) = last.insert((key, Arc::new(removed)));
         Ok(Arc::clone(removed))
     }
 

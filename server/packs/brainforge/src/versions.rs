@@ -10,7 +10,7 @@ use serde_json::Value;
 use tabellion_contracts::brainforge::CONTRACT;
 use tabellion_library::Library;
 use tabellion_notes::Note;
-use tabellion_runtime::{Failure, ReadCx, Until, Version, VersionEntry};
+use tabellion_runtime::{Change, DocumentHistory, Failure, ReadCx, Until, Version, VersionEntry};
 
 use super::shelf::Shelf;
 
@@ -60,7 +60,11 @@ fn numbered(
     path: &str,
     is_enough: &dyn Fn(&Version) -> bool,
 ) -> Result<Vec<Numbered>, Failure> {
-    let history = cx.history(path, Until { enough: is_enough, ..Until::BEGINNING })?;
+    let until = Until { enough: is_enough, ..Until::BEGINNING };
+    let mut history = cx.history(path, until)?;
+    if let Some(former) = moved_from(shelf, path, &history)? {
+        history.versions = cx.history(&former, until)?.versions;
+    }
     let committed = history.versions.last().and_then(|version| version.content.clone());
     let uncommitted = history.document.filter(|_| committed != history.now);
     let mut all = vec![];
@@ -91,6 +95,29 @@ fn numbered(
     Ok(all)
 }
 
+/// Returns the path from which a person has moved the note to `path` without a commit; `None` if its file was not moved.
+fn moved_from(shelf: &Shelf, path: &str, history: &DocumentHistory) -> Result<Option<String>, Failure> {
+    if history.versions.last().is_some_and(|last| last.content.is_some()) {
+        return Ok(None);
+    }
+    let note = history.document.as_ref().map(|document| Note::parse(path, &document.bytes));
+    match note.and_then(|note| note.metadata.id) {
+        Some(id) => Ok(shelf.removed_by(None)?.get(&id).cloned()),
+        None => Ok(None),
+    }
+}
+
+/// Returns the change with which the commit of a person's move of the note at `path` is whole.
+pub(super) fn with_move(
+    shelf: &Shelf,
+    cx: &ReadCx<'_>,
+    path: &str,
+    change: Change,
+) -> Result<Change, Failure> {
+    let newest = Until { enough: &|_| true, ..Until::BEGINNING };
+    Ok(change.moved_from(moved_from(shelf, path, &cx.history(path, newest)?)?))
+}
+
 /// Adds the versions of a note at its former paths: the commit that made its file removed a file with the same id.
 fn with_former(
     shelf: &Shelf,
@@ -102,7 +129,7 @@ fn with_former(
     while let Some(Version { commit, content: Some(content), .. }) =
         versions.first().filter(|first| !is_enough(first)).cloned()
     {
-        let removed = shelf.removed_by(&commit)?;
+        let removed = shelf.removed_by(Some(&commit))?;
         if removed.is_empty() {
             break;
         }

@@ -56,11 +56,11 @@ fn acts() -> impl Strategy<Value = Vec<Act>> {
 }
 
 impl Bench {
-    pub(super) fn git(&self, arguments: &[&str]) {
+    pub(super) fn git(&self, arguments: &[&str]) -> bool {
         let mut git = Command::new("git");
         git.current_dir(self.folder.path()).args(["-c", "user.name=ada", "-c", "user.email=a@b"]);
         // Git may refuse a switch over changed files; the test allows that.
-        git.args(arguments).output().unwrap();
+        git.args(arguments).output().unwrap().status.success()
     }
 
     /// Opens the library again, as another process does.

@@ -3,7 +3,8 @@
 use super::*;
 
 /// Acts, a letter each: a person edits the note (`e`), commits (`c`), or moves the file and commits (`m`; `x` with an edit, `r` to a path that
-/// another note takes up later), and an owner updates (`u`) or links it (`l`). After each, the note has the number in the list.
+/// another note takes up later; `v` leaves it uncommitted, and removes the empty folder), and an owner updates (`u`) or links it (`l`). After
+/// each, the note has the number in the list.
 fn check(acts: &str, expected: &[u64]) {
     let bench = Bench::new();
     let other = bench.note(By::Owner, "other")["note_id"].clone();
@@ -43,7 +44,11 @@ fn check(acts: &str, expected: &[u64]) {
                 if act == 'x' {
                     edit(&to);
                 }
-                commit();
+                if act == 'v' {
+                    let _ = fs::remove_dir(bench.folder.path().join(&path).parent().unwrap());
+                } else {
+                    commit();
+                }
                 if act == 'r' {
                     fs::write(bench.folder.path().join(&path), "---\nversion: 70\n---\nAnother plan.\n")
                         .unwrap();
@@ -51,6 +56,9 @@ fn check(acts: &str, expected: &[u64]) {
                 }
                 path = to;
             }
+        }
+        if "ul".contains(act) {
+            assert!(bench.git(&["diff", "--exit-code", "HEAD"]), "{acts} {number}: all is committed");
         }
         numbers.push(version());
         if version() > before {
@@ -76,6 +84,9 @@ fn no_number_is_given_twice() {
         ("uxxu", &[2, 3, 3, 4]),
         ("cecuru", &[1, 2, 2, 3, 3, 4]),
         ("celmex", &[1, 2, 2, 2, 3, 3]),
+        ("uuvuvu", &[2, 3, 3, 4, 4, 5]),
+        ("uvlueve", &[2, 2, 2, 3, 4, 4, 4]),
+        ("uvmveuvl", &[2, 2, 2, 2, 3, 4, 4, 4]),
     ] {
         check(acts, numbers);
     }
