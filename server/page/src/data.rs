@@ -317,6 +317,8 @@ pub struct Entry {
     pub caller: Option<String>,
     /// Documents.
     pub paths: Vec<String>,
+    /// Id of the proposal, if the first document is one.
+    pub proposal: Option<String>,
     /// Summary in one line.
     pub summary: String,
 }

@@ -51,7 +51,7 @@ use tabellion_contracts::brainforge::{
     NoteLinksResource, NoteLinksVariables, NoteResource, NoteSummary, NoteVariables, NoteVersionsResource,
     NoteVersionsVariables, SearchResult, SemanticSearchRequest, SemanticSearchResponse, Service,
     TagsResource, ToolError, UpdateNoteRequest, UpdateNoteResponse, VersionOfNoteResource,
-    VersionOfNoteVariables, WaitingResource, tool,
+    VersionOfNoteVariables, WORKFLOW_AGENT_NOTE_REVIEW, WaitingResource, tool,
 };
 use tabellion_library::Library;
 use tabellion_meaning::Installed;
@@ -76,6 +76,7 @@ pub static PACK: Pack = Pack {
     downloads: Some(|library| Arc::new(Exports::new(&Shelf::derived(library)))),
     review: Some(Review {
         contract: &CONTRACT,
+        workflow: &WORKFLOW_AGENT_NOTE_REVIEW,
         desk: |library, calls| Arc::new(Desk::new(library, calls)),
         decision_tool: desk::DECISION_TOOL,
         proposing_tools: &[tool::CREATE_NOTE, tool::UPDATE_NOTE],

@@ -5,7 +5,12 @@ use std::{collections::BTreeMap, ops::Range, sync::Arc};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use tabellion_library::Library;
-use tabellion_runtime::{BoxFuture, CallContext, ContractSpec, calls::CallStore, workflow::Passage};
+use tabellion_runtime::{
+    BoxFuture, CallContext, ContractSpec,
+    calls::CallStore,
+    spec::{RestOperation, WorkflowSpec},
+    workflow::Passage,
+};
 
 /// The review of proposals by people, for contracts in which an agent's changes wait for one.
 pub struct Review {
@@ -13,12 +18,24 @@ pub struct Review {
     pub contract: &'static ContractSpec,
     /// Opens the desk of a library.
     pub desk: DeskOver,
-    /// Name of the tool that decisions are recorded as.
+    /// The workflow of proposals.
+    pub workflow: &'static WorkflowSpec,
+    /// Name of the tool that decisions are recorded as, except for those over REST.
     pub decision_tool: &'static str,
     /// Names of the contract's tools that make proposals.
     pub proposing_tools: &'static [&'static str],
     /// Folder of the proposals in a library.
     pub folder: &'static str,
+}
+
+impl Review {
+    /// Returns true for a log entry with this tool and operation if it is a decision on a proposal.
+    pub fn is_decision(&self, tool: &str, operation: &str) -> bool {
+        let over_rest = self.contract.call_of(RestOperation::TaskComplete);
+        let is_event = |on: &str| self.workflow.transitions.iter().any(|transition| transition.on == on);
+        tool == self.decision_tool
+            || over_rest.is_some_and(|call| call.label() == tool) && is_event(operation)
+    }
 }
 
 /// Returns the desk of a library. Decisions are recorded in the call store, if there is one.

@@ -93,7 +93,7 @@ fn listed(cx: &Cx<'_>, entry: &Entry) -> Markup {
                     }
                 }
                 p.meta {
-                    @if let Some(path) = entry.paths.first() { span { (document(cx, path)) } }
+                    @if let Some(path) = entry.paths.first() { span { (document(cx, path, entry.proposal.as_deref())) } }
                     @if entry.paths.len() > 1 { span { "and " (entry.paths.len() - 1) " more" } }
                     @if let Some(client) = &entry.client { span { (visible(client)) } }
                     @if let Some(caller) = &entry.caller { span { (visible(caller)) } }
@@ -105,10 +105,9 @@ fn listed(cx: &Cx<'_>, entry: &Entry) -> Markup {
     }
 }
 
-/// Links a document, or the proposal with this path.
-fn document(cx: &Cx<'_>, path: &str) -> Markup {
-    let name = path.strip_prefix("workflows/").and_then(|name| name.strip_suffix(".md"));
-    match name.filter(|_| cx.pages().review) {
+/// Links a document, or the proposal that it is.
+fn document(cx: &Cx<'_>, path: &str, proposal: Option<&str>) -> Markup {
+    match proposal {
         Some(id) => html! { a href=(cx.url(&format!("review/{}", escaped(id)))) { "the proposal" } },
         None => html! { a href=(cx.note(path)) { (visible(path)) } },
     }

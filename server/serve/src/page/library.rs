@@ -125,19 +125,30 @@ impl LibrarySource {
             client: entry.client.clone(),
             caller: entry.caller.as_deref().map(|caller| self.door.name_of(caller)),
             paths: entry.paths.clone(),
+            proposal: self.proposal_of(entry),
             summary: entry.summary.clone(),
         }
     }
 
     fn kind(&self, entry: &LogEntry) -> Kind {
         let mut reviews = self.packs.reviews();
-        if reviews.any(|review| review.decision_tool == entry.tool) {
+        if reviews.any(|review| review.is_decision(&entry.tool, &entry.operation)) {
             Kind::Decision
         } else if entry.operation == "revert" {
             Kind::Undo
         } else {
             Kind::Change
         }
+    }
+
+    /// Returns the id of the proposal that is the first document of an entry.
+    fn proposal_of(&self, entry: &LogEntry) -> Option<String> {
+        let (review, _) = self.review.as_ref()?;
+        let is_proposal = review.proposing_tools.contains(&&*entry.tool)
+            || review.is_decision(&entry.tool, &entry.operation);
+        let name =
+            entry.paths.first()?.strip_prefix(review.folder)?.strip_prefix('/')?.strip_suffix(".md")?;
+        is_proposal.then(|| name.to_owned())
     }
 
     fn seen(&self, call: &CallContext, id: &str, revision: &str) -> Seen {
