@@ -123,8 +123,13 @@ pub(super) fn note(shelf: &Shelf, cx: &ReadCx<'_>, id: &str) -> Result<NoteResou
     let document = cx.read(&entry.path)?.ok_or_else(|| not_found(entry.id))?;
     let note = Note::parse(&entry.path, &document.bytes);
     check_sensitive(cx, note.metadata.sensitive)?;
-    if !note.problems.is_empty() {
-        let problems: Vec<_> = note.problems.iter().map(Problem::to_string).collect();
+    let mut problems: Vec<_> = note.problems.iter().map(Problem::to_string).collect();
+    if let Some(id) = note.metadata.id.filter(|id| *id != entry.id)
+        && let Some(Entry { path: kept_by, .. }) = shelf.cached_note(id)?
+    {
+        problems.push(Problem::DuplicateId { id, kept_by }.to_string());
+    }
+    if !problems.is_empty() {
         cx.note(PROBLEMS, problems);
     }
     Ok(NoteResource {
