@@ -420,6 +420,10 @@ pub(super) fn decide(shelf: &Shelf, cx: &ReadCx<'_>, decision: &Decision) -> Res
     review.notes = message(decision, &left, &review).or(review.notes);
     review.remarks.clone_from(&shown.remarks);
     if !review.is_open() {
+        if review.base.is_none() {
+            // It may come from the content.
+            review.metadata.insert("title".into(), review.title().into());
+        }
         review.content.clear();
     }
     let write = |path: String, text: String| Edit { path, content: Content::Write(text.into_bytes()) };
