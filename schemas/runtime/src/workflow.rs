@@ -324,14 +324,22 @@ fn permit(
     Ok(())
 }
 
-/// Returns the decisions that `caller` may make on an instance now.
-pub fn decisions(spec: &WorkflowSpec, instance: &Instance, caller: &KnownCaller) -> Vec<&'static str> {
+/// Returns the decisions that `caller` may make on an instance now, where these conditions hold.
+pub fn decisions(
+    spec: &WorkflowSpec,
+    instance: &Instance,
+    caller: &KnownCaller,
+    holds: &[Unless],
+) -> Vec<&'static str> {
     let nothing = Map::new();
     let may = |on: &&str| {
         let event = Event { on, tool: None, given: &nothing, holds: &[], at: DateTime::UNIX_EPOCH };
         matches!(transition(spec, instance, &event, caller), Ok(_) | Err(Refusal::Needs { .. }))
     };
-    spec.from(&instance.state).map(|transition| transition.on).filter(may).collect()
+    let possible = spec.from(&instance.state);
+    let possible =
+        possible.filter(|transition| !transition.unless.iter().any(|unless| holds.contains(unless)));
+    possible.map(|transition| transition.on).filter(may).collect()
 }
 
 fn moment(at: DateTime<Utc>) -> String {

@@ -445,7 +445,7 @@ fn tasks(workflow: &'static WorkflowSpec, instance: &Instance, caller: &KnownCal
         }
     }
     if let Some(waiting) = tasks.iter_mut().find(|task| task.task_id == instance.state) {
-        let decisions = workflow::decisions(workflow, instance, caller);
+        let decisions = workflow::decisions(workflow, instance, caller, &[]);
         waiting.decisions = decisions.into_iter().map(String::from).collect();
     }
     tasks

@@ -126,6 +126,6 @@ pub static CODE: Derived = Derived(Kind {
 pub static NOTES: Derived = Derived(Kind {
     name: "catalogue of notes",
     application: i32::from_be_bytes(*b"Tbln"),
-    format: 6,
+    format: 7,
     ..DERIVED
 });

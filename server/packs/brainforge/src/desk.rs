@@ -21,7 +21,6 @@ use tabellion_runtime::{
     calls::{CallStore, NewExecution, RecordedCall},
     dispatch,
     spec::ContractSpec,
-    workflow,
 };
 use uuid::Uuid;
 
@@ -82,11 +81,12 @@ pub(super) struct Desk {
 
 impl From<Proposal> for Row {
     fn from(proposal: Proposal) -> Self {
+        let (title, sensitive) = (proposal.title(), proposal.is_sensitive());
         let (instance, proposed) = (proposal.found.instance, proposal.proposed);
         Self {
             id: instance.id.to_string(),
             note_id: instance.note.unwrap_or_default().to_string(),
-            title: proposal.entry.map_or(proposed.title, |entry| entry.title),
+            title,
             state: instance.state,
             author: proposal.fields.author,
             agent: instance.agent,
@@ -97,6 +97,7 @@ impl From<Proposal> for Row {
             added: proposal.added,
             removed: proposal.removed,
             stale: proposal.is_stale,
+            sensitive,
             revision: fields::hex(&proposal.found.content),
         }
     }
@@ -206,6 +207,7 @@ impl Desk {
         } else {
             None
         };
+        let sensitive = review.is_sensitive(&self.shelf)?;
         Ok(Waiting {
             id: review.id.to_string(),
             note_id: review.note_id.to_string(),
@@ -216,16 +218,13 @@ impl Desk {
             proposed_version: review.proposed_version,
             revision,
             stale: is_stale,
-            sensitive: review.is_sensitive(&self.shelf)?,
+            sensitive,
             reason: review.why(),
             notes: review.notes.clone(),
             remarks: review.remarks.clone(),
             over: review::note_id(&self.shelf, cx, review.note_id)?,
             history: review.instance.history.clone(),
-            decisions: workflow::decisions(&WORKFLOW_AGENT_NOTE_REVIEW, &review.instance, caller(cx)?)
-                .into_iter()
-                .map(String::from)
-                .collect(),
+            decisions: review.decisions(caller(cx)?, is_stale, sensitive).collect(),
             document,
         })
     }

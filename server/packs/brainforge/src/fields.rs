@@ -31,6 +31,8 @@ impl Fields {
 pub(super) struct Proposed {
     /// Title that the note will have.
     pub(super) title: String,
+    /// True if the note would be sensitive.
+    pub(super) sensitive: bool,
     /// Reason for the change, or for the new note.
     pub(super) reason: Option<String>,
     /// Time of the last event (RFC 3339).

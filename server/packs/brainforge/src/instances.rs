@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use tabellion_contracts::brainforge::{CONTRACT, ToolError, WORKFLOW_AGENT_NOTE_REVIEW};
 use tabellion_library::path::LibraryPath;
 use tabellion_markdown::diff;
-use tabellion_notes::{self as notes, ContentHash, Entry, FoundInstance, InstanceFilter};
+use tabellion_notes::{self as notes, ContentHash, Entry, FoundInstance, InstanceFilter, Note};
 use tabellion_pack::{failures, review::Shown};
 use tabellion_runtime::{
     Change, Content, Document, Failure, KnownCaller, Precondition, ReadCx, Staged, Until, WriteCx,
@@ -56,8 +56,21 @@ enum Detail {
     Whole,
     /// Without the proposed content.
     Brief,
-    /// Without any text of the note: no proposed content, and no remarks of reviewers.
+    /// Without any text of the note: no proposed content, no reason, and no remarks of reviewers.
     WithoutText,
+}
+
+impl Proposal {
+    /// Returns the title of the note, or else the one that it will have.
+    pub(super) fn title(&self) -> String {
+        self.entry.as_ref().map_or(&self.proposed.title, |entry| &entry.title).clone()
+    }
+
+    /// Returns true if its text is for owners.
+    pub(super) fn is_sensitive(&self) -> bool {
+        let is_note_sensitive = self.entry.as_ref().map(|entry| entry.metadata.sensitive);
+        review::is_sensitive(self.proposed.sensitive, self.proposed.base.is_some(), is_note_sensitive)
+    }
 }
 
 impl Kept {
@@ -109,12 +122,14 @@ impl Kept {
         !is_proposal || caller.kind == CallerKind::Human || self.instance().is_by(caller)
     }
 
-    /// Returns the instance as `caller` sees it, without commits; `None` if an edit by hand made its document invalid.
+    /// Returns the instance as `caller` sees it, without commits; `None` if an edit by hand made its document invalid. `published` is the
+    /// note that the caller's decision publishes.
     fn view(
         &self,
         shelf: &Shelf,
         cx: &ReadCx<'_>,
         detail: Detail,
+        published: Option<&Note>,
     ) -> Result<Option<InstanceView>, ToolError> {
         let caller = caller(cx)?;
         let view = InstanceView::new(self.workflow(), self.id().to_string(), self.instance(), caller);
@@ -132,11 +147,24 @@ impl Kept {
                     ("proposed_version", json!(review.proposed_version)),
                 ];
                 view.about = about.map(|(key, value)| (key.to_owned(), value)).into_iter().collect();
+                let (title, is_sensitive, is_stale) = match published {
+                    Some(note) => {
+                        (note.title.clone(), note.metadata.sensitive || review.makes_sensitive(), false)
+                    }
+                    None => {
+                        let is_stale = review.is_open()
+                            && review.is_stale(review::current(shelf, cx, review.note_id)?.as_ref());
+                        (review.title_in(shelf)?, review.is_sensitive(shelf)?, is_stale)
+                    }
+                };
+                if let Some(task) = view.tasks.iter_mut().find(|task| task.task_id == view.state) {
+                    task.decisions = review.decisions(caller, is_stale, is_sensitive).collect();
+                }
                 let is_theirs = review.instance.is_by(caller);
                 if is_theirs || REVIEW_ROLES.iter().any(|role| caller.roles.contains(role)) {
-                    let hides_text = !is_theirs && !is_owner(cx) && review.is_sensitive(shelf)?;
+                    let hides_text = !is_theirs && !is_owner(cx) && is_sensitive;
                     let detail = if hides_text { Detail::WithoutText } else { detail };
-                    view.data = proposal(shelf, cx, review, detail)?;
+                    view.data = proposal(review, title, is_stale, detail);
                 }
             }
         }
@@ -145,18 +173,13 @@ impl Kept {
 }
 
 /// Returns the data of a proposal, in addition to its instance.
-fn proposal(
-    shelf: &Shelf,
-    cx: &ReadCx<'_>,
-    review: &Review,
-    detail: Detail,
-) -> Result<Map<String, Value>, ToolError> {
+fn proposal(review: &Review, title: String, is_stale: bool, detail: Detail) -> Map<String, Value> {
     let mut data = Map::new();
     let mut put = |key: &str, value: Value| data.insert(key.to_owned(), value);
-    if let Some(reason) = &review.reason {
+    let has_text = detail != Detail::WithoutText;
+    if let Some(reason) = review.reason.as_ref().filter(|_| has_text) {
         put("reason", reason.as_str().into());
     }
-    let has_text = detail != Detail::WithoutText;
     if let Some(notes) = review.notes.as_ref().filter(|_| has_text) {
         put("notes", notes.as_str().into());
     }
@@ -164,15 +187,14 @@ fn proposal(
         put("remarks", json!(review.remarks));
     }
     if review.is_open() {
-        put("title", review.title_in(shelf)?.into());
-        let current = review::current(shelf, cx, review.note_id)?;
-        put("stale", review.is_stale(current.as_ref()).into());
+        put("title", title.into());
+        put("stale", is_stale.into());
         if detail == Detail::Whole {
             put("metadata", json!(review.metadata));
             put("content", review.content.as_str().into());
         }
     }
-    Ok(data)
+    data
 }
 
 /// Reads the fields of an instance's document.
@@ -190,6 +212,7 @@ pub(super) fn parse(path: &str, bytes: &[u8]) -> Option<notes::Instance> {
         status,
         proposal: review.map(|review| Proposed {
             title: review.title(),
+            sensitive: review.makes_sensitive(),
             reason: review.why(),
             changed_at: review.changed_at().to_owned(),
             version: review.proposed_version,
@@ -435,7 +458,7 @@ pub(super) fn list(shelf: &Shelf, cx: &ReadCx<'_>, request: &ListInstances) -> R
             let Some(kept) = read_file(shelf, &found.path)? else {
                 continue;
             };
-            if let Some(view) = kept.view(shelf, cx, Detail::Brief)? {
+            if let Some(view) = kept.view(shelf, cx, Detail::Brief, None)? {
                 instances.push(with_commits(view, cx, kept.id())?);
             }
             if instances.len() == request.limit {
@@ -450,7 +473,7 @@ pub(super) fn get(shelf: &Shelf, cx: &ReadCx<'_>, request: &GetInstance) -> Resu
     let (kept, document) = find(cx, &request.instance_id)?;
     cx.note(BASE, document.id);
     follow(shelf, &kept)?;
-    let view = kept.view(shelf, cx, Detail::Whole)?;
+    let view = kept.view(shelf, cx, Detail::Whole, None)?;
     with_commits(view.ok_or_else(|| not_found(&request.instance_id))?, cx, kept.id())
 }
 
@@ -495,7 +518,7 @@ pub(super) fn complete(
     let (kept, _) = find(cx, &request.instance_id)?;
     request.check(kept.workflow(), kept.instance())?;
     let (call, id) = (Moment::new(cx), kept.id());
-    let mut note = None;
+    let (mut note, mut published) = (None, None);
     let (change, next, mut details) = match &kept {
         Kept::Review(_) => {
             let data = Value::Object(request.data.clone().unwrap_or_default());
@@ -511,7 +534,8 @@ pub(super) fn complete(
                 at: call.at,
                 shown,
             };
-            let review::Decided { change, review, .. } = review::decide(shelf, cx, &decision)?;
+            let review::Decided { change, review, note: made } = review::decide(shelf, cx, &decision)?;
+            published = made.map(|(path, text)| Note::parse(&path, text.as_bytes()));
             let details = decision.details(&review);
             note = named_note::path(shelf, cx, review.note_id)?;
             (change, Kept::Review(Arc::new(review)), details)
@@ -530,7 +554,7 @@ pub(super) fn complete(
         }
     };
     details.extend(call.details(note));
-    let view = next.view(shelf, cx, Detail::Whole)?;
+    let view = next.view(shelf, cx, Detail::Whole, published.as_ref())?;
     let mut view = with_commits(view.ok_or_else(|| not_found(&request.instance_id))?, cx, id)?;
     let staged = cx.stage(change, move |receipt| {
         if let Some(last) = view.history.last_mut() {

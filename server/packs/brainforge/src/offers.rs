@@ -14,8 +14,8 @@ use super::{
     fields, instances, review,
     shelf::Shelf,
     values::{
-        PROBLEMS, caller, check_sensitive, check_tags, count, invalid, moment, not_found, number, parse_id,
-        word,
+        PROBLEMS, caller, check_sensitive, check_tags, count, invalid, is_owner, moment, not_found, number,
+        parse_id, word,
     },
     versions,
 };
@@ -30,6 +30,8 @@ const TYPES: [NoteType; 5] = [
     NoteType::Insight,
     NoteType::AgentGenerated,
 ];
+/// Summary of a version that was sensitive, for others than owners.
+const FOR_OWNERS: &str = "for owners: this version was sensitive";
 /// Maximum number of completions.
 const MAX_COMPLETIONS: usize = 100;
 
@@ -60,13 +62,14 @@ pub(super) fn waiting(shelf: &Shelf, cx: &ReadCx<'_>) -> Result<WaitingResource,
     let (waiting, _) = instances::proposals(shelf, cx, &fields::open(), 0, usize::MAX)?;
     let mut instances = vec![];
     for proposal in waiting {
+        let title = proposal.title();
         let instance = proposal.found.instance;
         instances.push(WaitingReview {
             review_workflow_id: instance.id.to_string(),
             note_id: instance.note.unwrap_or_default().to_string(),
             proposed_version: number(proposal.proposed.version),
             state: instance.state,
-            title: proposal.proposed.title,
+            title,
             author: proposal.fields.author,
             started_at: instance.started_at,
             stale: proposal.is_stale,
@@ -157,7 +160,7 @@ pub(super) fn versions(shelf: &Shelf, cx: &ReadCx<'_>, id: &str) -> Result<NoteV
         commit: version.commit,
         at: version.at,
         by: version.by,
-        summary: version.summary,
+        summary: if version.sensitive && !is_owner(cx) { FOR_OWNERS.into() } else { version.summary },
         size: count(version.bytes.len()),
     });
     Ok(NoteVersionsResource { versions: versions.collect() })

@@ -188,9 +188,15 @@ impl Review {
         reason.map(String::from)
     }
 
-    /// Returns the title that the note will have.
+    /// Returns the title that the note will have. The content of a change is no title, since its note may be sensitive.
     pub(super) fn title(&self) -> String {
-        tabellion_notes::title_of(&Metadata::from_members(self.metadata.clone()).0, &self.content)
+        let content = if self.base.is_none() { &self.content } else { "" };
+        tabellion_notes::title_of(&self.proposed(), content)
+    }
+
+    /// Returns the proposed metadata.
+    fn proposed(&self) -> Metadata {
+        Metadata::from_members(self.metadata.clone()).0
     }
 
     /// Returns the title of the note, or else the one that it will have.
@@ -198,11 +204,31 @@ impl Review {
         Ok(shelf.cached_note(self.note_id)?.map_or_else(|| self.title(), |entry| entry.title))
     }
 
-    /// Returns true if its text is for owners: the note is sensitive, or would be.
+    /// Returns true if its text is for owners.
     pub(super) fn is_sensitive(&self, shelf: &Shelf) -> Result<bool, Failure> {
-        let (proposed, _) = Metadata::from_members(self.metadata.clone());
-        let note = shelf.cached_note(self.note_id)?;
-        Ok(proposed.sensitive || note.is_some_and(|note| note.metadata.sensitive))
+        let note = shelf.cached_note(self.note_id)?.map(|note| note.metadata.sensitive);
+        Ok(is_sensitive(self.makes_sensitive(), self.base.is_some(), note))
+    }
+
+    /// Returns true if the note would be sensitive.
+    pub(super) fn makes_sensitive(&self) -> bool {
+        self.proposed().sensitive
+    }
+
+    /// Returns the decisions that the caller may make now.
+    pub(super) fn decisions(
+        &self,
+        caller: &KnownCaller,
+        is_stale: bool,
+        is_sensitive: bool,
+    ) -> impl Iterator<Item = String> {
+        let spec = &WORKFLOW_AGENT_NOTE_REVIEW;
+        let stale = [Unless::Stale];
+        let decisions = workflow::decisions(spec, &self.instance, caller, &stale[..usize::from(is_stale)]);
+        let may_publish = !is_sensitive || may_publish_sensitive(caller);
+        let publishes =
+            |on: &str| spec.from(&self.instance.state).any(|to| to.on == on && to.effect.is_some());
+        decisions.into_iter().filter(move |on| may_publish || !publishes(on)).map(String::from)
     }
 
     /// Returns whether the note has changed since it was proposed. `current` is the note now; `None` if there is none.
@@ -237,6 +263,17 @@ impl Review {
         self.instance = next.map_err(Failure::from)?;
         Ok(())
     }
+}
+
+/// Returns true if the text of a proposal is for owners: the note is sensitive, or would be. Of a change whose note is gone, it may be.
+pub(super) fn is_sensitive(makes_sensitive: bool, is_change: bool, is_note_sensitive: Option<bool>) -> bool {
+    makes_sensitive || is_note_sensitive.unwrap_or(is_change)
+}
+
+/// Returns true if the caller may read the text of a sensitive proposal, which approving it takes: owners, and the person at this machine,
+/// who reads the files.
+fn may_publish_sensitive(caller: &KnownCaller) -> bool {
+    caller.roles.contains(&values::OWNER) || caller.identity.method() == Method::Local
 }
 
 /// Returns front matter with these members, for a document with this content.
@@ -387,8 +424,7 @@ pub(super) fn decide(shelf: &Shelf, cx: &ReadCx<'_>, decision: &Decision) -> Res
         other => other.map_err(Failure::from)?,
     };
     let effect = transition.effect.and_then(AgentNoteReviewEffect::parse);
-    // The person at this machine reads the files.
-    if effect.is_some() && actor.identity.method() != Method::Local {
+    if effect.is_some() && !may_publish_sensitive(actor) {
         values::check_sensitive(cx, review.is_sensitive(shelf)?)?;
     }
     if shown.revision.is_none() && effect.is_some() && was_changed(cx, &review)? {

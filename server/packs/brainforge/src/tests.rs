@@ -860,6 +860,17 @@ fn sensitive_notes_leave_with_an_owner_alone() {
         assert_eq!(found["total_results"], u8::from(is_shown), "{by:?}");
         assert_eq!(found["results"][0].get("excerpt").is_some(), is_shown, "{by:?}");
     }
+    for (version, sensitive, why) in [(1, json!(true), "the price is 5"), (2, Value::Null, "it is public")] {
+        let mut update = updated(id.as_str().unwrap(), version, "new");
+        update["metadata"] = json!({ "sensitive": sensitive });
+        update["change_reason"] = why.into();
+        bench.call(By::Owner, tool::UPDATE_NOTE, update);
+    }
+    for (by, is_shown) in [(By::Owner, true), (AGENT, false)] {
+        let versions = bench.resource(by, "note_versions", json!({ "note_id": id })).unwrap().to_string();
+        assert_eq!(versions.contains("the price is 5"), is_shown, "{versions}");
+        assert!(versions.contains("it is public"), "{versions}");
+    }
 }
 
 #[test]

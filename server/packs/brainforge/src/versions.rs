@@ -28,6 +28,8 @@ pub(super) struct NoteVersion {
     pub(super) by: String,
     pub(super) summary: String,
     pub(super) bytes: Vec<u8>,
+    /// True if a commit of it is sensitive: so is its reason.
+    pub(super) sensitive: bool,
 }
 
 /// A commit of a note, or its bytes that are not committed yet, with the number of the version.
@@ -167,17 +169,18 @@ pub(super) fn all(shelf: &Shelf, cx: &ReadCx<'_>, path: &str) -> Result<Vec<Note
     let mut versions: BTreeMap<u64, NoteVersion> = BTreeMap::new();
     let mut contents = HashSet::new();
     for Numbered { number, version, bytes } in numbered(shelf, cx, path, &|_| false)? {
+        let sensitive = Note::parse(path, &bytes).metadata.sensitive;
         let Some(version) = version else {
             let (commit, by) = (None, String::new());
             let (at, summary) = (Utc::now().fixed_offset(), format!("{BY_HAND}, not committed yet"));
-            versions.insert(number, NoteVersion { number, commit, at, by, summary, bytes });
+            versions.insert(number, NoteVersion { number, commit, at, by, summary, bytes, sensitive });
             continue;
         };
         let is_new = contents.insert(version.content.clone());
         let commit = Some(version.commit.to_string());
         // A version's author is the author of the commit that first had the number.
         if let Some(known) = versions.get_mut(&number) {
-            (known.commit, known.bytes) = (commit, bytes);
+            (known.commit, known.bytes, known.sensitive) = (commit, bytes, known.sensitive || sensitive);
             continue;
         }
         let summary = match &version.entry {
@@ -189,7 +192,7 @@ pub(super) fn all(shelf: &Shelf, cx: &ReadCx<'_>, path: &str) -> Result<Vec<Note
             }
         };
         let (at, by) = (version.time, version.author);
-        versions.insert(number, NoteVersion { number, commit, at, by, summary, bytes });
+        versions.insert(number, NoteVersion { number, commit, at, by, summary, bytes, sensitive });
     }
     Ok(versions.into_values().collect())
 }

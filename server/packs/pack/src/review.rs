@@ -212,6 +212,8 @@ pub struct Row {
     pub removed: usize,
     /// True if the note has changed since.
     pub stale: bool,
+    /// True if its text is for owners.
+    pub sensitive: bool,
     /// Content id of the instance's document, which a decision names.
     pub revision: String,
 }

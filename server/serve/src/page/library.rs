@@ -300,6 +300,7 @@ impl Source for LibrarySource {
             state: Some(state.into()),
         };
         let listed = self.listed((desk, &call), &wanted, filter.offset, filter.limit)?;
+        let may_read = self.may(who).read;
         let row = |row: review::Row| ProposalRow {
             seen: self.seen(&call, &row.id, &row.revision),
             id: row.id,
@@ -307,7 +308,7 @@ impl Source for LibrarySource {
             path: None,
             author: row.author,
             agent: row.agent,
-            reason: row.reason,
+            reason: row.reason.filter(|_| may_read || !row.sensitive),
             state: row.state,
             changed_at: time(&row.changed_at),
             lines: (row.added + row.removed > 0).then_some((row.added, row.removed)),
@@ -322,6 +323,8 @@ impl Source for LibrarySource {
     fn proposal(&self, who: &Person, id: &str) -> Result<Proposal, Problem> {
         let (desk, call) = self.desk(who)?;
         let found = self.runtime.block_on(desk.show(&call, id)).map_err(problem)?;
+        let may_read = self.may(who).read;
+        let withheld = found.sensitive && !may_read;
         let row = ProposalRow {
             seen: self.seen(&call, &found.id, &found.revision),
             id: found.id.clone(),
@@ -329,7 +332,7 @@ impl Source for LibrarySource {
             path: found.document.as_ref().map(|document| document.path.clone()),
             author: found.author.clone(),
             agent: None,
-            reason: found.reason.clone(),
+            reason: found.reason.clone().filter(|_| !withheld),
             state: found.state.clone(),
             changed_at: time(found.history.last().map_or(&found.started_at, |last| &last.at)),
             lines: None,
@@ -340,8 +343,6 @@ impl Source for LibrarySource {
         let earlier = before
             .map(|before| self.runtime.block_on(desk.earlier(&call, &found.id, &before)).map_err(problem));
         let earlier = earlier.transpose()?.flatten();
-        let may_read = self.may(who).read;
-        let withheld = found.sensitive && !may_read;
         // An earlier revision may have been sensitive.
         let is_shown = |text: &String| may_read || !Parsed::parse("", text.as_bytes()).metadata.sensitive;
         let document = found.document.as_ref().filter(|_| !withheld);

@@ -155,6 +155,7 @@ impl Bench {
                 added,
                 removed,
                 stale: shown.stale,
+                sensitive: shown.sensitive,
                 revision: shown.revision,
             }
         };

@@ -50,7 +50,9 @@ impl Bench {
         let base = self.base(by, id);
         let context =
             CallContext { if_base: base.map(|base| Precondition::Has(ContentId::new(base))), ..by.context() };
-        self.call_in(&context, name(RestOperation::TaskComplete), request)
+        let answer = self.call_in(&context, name(RestOperation::TaskComplete), request)?;
+        assert_eq!(answer, self.shown(by, id)?, "the answer is the instance after the decision");
+        Ok(answer)
     }
 
     /// Returns the content id in the view of an instance.
@@ -239,6 +241,8 @@ fn an_edit_by_hand_makes_a_proposal_stale() {
             }
         }
         let waiting = bench.listed(By::Reviewer, json!({ "status": "active" }));
+        let decisions = bench.shown(By::Reviewer, &waiting[0]).unwrap()["tasks"][0]["decisions"].to_string();
+        assert_eq!(decisions.contains("approve"), outcome == "approved", "{edited:?} {decisions}");
         let decided = bench.outcome(By::Reviewer, &waiting[0], "human_review", "approve");
         assert_eq!(decided, outcome, "{edited:?}");
     }
@@ -330,7 +334,10 @@ fn the_text_of_a_sensitive_proposal_is_for_owners_and_its_author() {
         let by_key = KnownCaller { identity: Identity::key("rita"), ..By::Reviewer.caller() };
         let by_key = CallContext { caller: Some(Arc::new(by_key)), ..CallContext::default() };
         assert_eq!(run(bench.desk.preview(&by_key, &decide)).is_ok(), is_shown);
-        for (member, decided) in [("content", false), ("notes", true)] {
+        let decisions = run(bench.desk.show(&by_key, &id)).unwrap().decisions;
+        let approvals = ["approve", "approve_part"].iter().filter(|on| decisions.iter().any(|it| it == *on));
+        assert_eq!(approvals.count(), if is_shown { 2 } else { 0 }, "{decisions:?}");
+        for (member, decided) in [("content", false), ("reason", false), ("notes", true)] {
             if decided {
                 run(bench.desk.decide(&By::Reviewer.context(), &decide)).unwrap();
             }
@@ -342,6 +349,16 @@ fn the_text_of_a_sensitive_proposal_is_for_owners_and_its_author() {
         let notes = text(&bench.shown(AGENT, &id).unwrap()["data"]["notes"]);
         assert!(notes.contains("35 days"), "{notes}");
         assert_eq!(notes.contains("a week"), is_shown, "{notes}");
+        let titles = || {
+            let waiting = run(bench.contract.read_resource(&By::Reviewer.context(), "waiting")).unwrap();
+            let shown = bench.shown(By::Reviewer, &id).unwrap();
+            let listed = [&waiting.response["instances"][0]["title"], &shown["data"]["title"]].map(text);
+            [listed[0].clone(), listed[1].clone(), bench.waiting()[0].title.clone()]
+        };
+        assert_eq!(titles(), ["Backups"; 3]);
+        fs::remove_file(bench.folder.path().join("backups.md")).unwrap();
+        assert_eq!(titles(), ["note"; 3], "the note may have been sensitive");
+        assert!(bench.shown(By::Reviewer, &id).unwrap()["data"].get("content").is_none());
     }
 }
 
@@ -400,7 +417,10 @@ fn sections_of_a_new_note_are_its_parts() {
     let id = text(&note["review_workflow_id"]);
     let (decide, waiting) = on_shown(&bench, &id, "approve_part", &[1, 3]);
     assert_eq!(waiting.document.unwrap().parts.len(), 3);
-    run(bench.desk.decide(&By::Reviewer.context(), &decide)).unwrap();
+    let data = json!({ "revision": decide.shown.revision, "parts": decide.shown.parts });
+    let request = json!({ "instance_id": id, "task_id": "human_review", "decision": "approve_part", "notes": "so far", "data": data });
+    let answer = bench.call(By::Reviewer, name(RestOperation::TaskComplete), request);
+    assert_eq!(answer, bench.shown(By::Reviewer, &id).unwrap());
     let exported = bench.exported();
     assert_eq!(exported, ["intro\n\n## Two\n\n2\n"]);
     let (decide, _) = on_shown(&bench, &id, "withdraw", &[]);
@@ -453,6 +473,9 @@ fn what_moved_is_not_decided_on_and_parts_are_parts() {
 #[test]
 fn an_approval_publishes_in_the_same_commit_and_a_stale_one_is_refused() {
     let bench = Bench::new();
+    let rejected = bench.proposal_in("human_review");
+    bench.complete(By::Reviewer, &rejected, "human_review", "reject").unwrap();
+    assert_eq!(run(bench.desk.show(&By::Reviewer.context(), &rejected)).unwrap().title, "Note");
     let id = bench.proposal_in("human_review");
     let before = bench.commits();
     let approved = bench.complete(By::Reviewer, &id, "human_review", "approve").unwrap();
