@@ -11,7 +11,7 @@ use super::{Flavor, front_matter, lines, mdx};
 pub struct LinkTarget {
     /// Its bytes in the document, without brackets around it.
     pub range: Range<usize>,
-    /// True for `[[TARGET]]`, false for `[text](TARGET)` and `[label]: TARGET`.
+    /// True for `[[TARGET]]`, false for `[text](TARGET)`, `[label]: TARGET`, and `src="TARGET"` and `href="TARGET"` in HTML.
     pub is_wiki: bool,
 }
 
@@ -44,6 +44,10 @@ pub fn link_targets(text: &str, flavor: Flavor) -> Vec<LinkTarget> {
                 targets.extend(text_end.and_then(|end| inline(&body, end..range.end)));
                 extend(&mut open, range.end);
             }
+            Event::Start(Tag::HtmlBlock) | Event::InlineHtml(_) => {
+                targets.extend(html(&body, range.clone()));
+                extend(&mut open, range.end);
+            }
             _ => extend(&mut open, range.end),
         }
     }
@@ -72,6 +76,30 @@ fn wiki(body: &str, range: Range<usize>) -> Option<LinkTarget> {
 /// Finds the target in `](TARGET "title")`.
 fn inline(body: &str, range: Range<usize>) -> Option<LinkTarget> {
     body[range.clone()].starts_with("](").then(|| destination(body, range.start + 2..range.end))?
+}
+
+/// Finds the targets in HTML, but in comments: quoted values of `src` and `href`, without character references.
+fn html(body: &str, range: Range<usize>) -> Vec<LinkTarget> {
+    let mut targets = vec![];
+    let mut at = range.start;
+    while at < range.end {
+        let rest = &body[at..range.end];
+        let text = &rest[..rest.find("<!--").unwrap_or(rest.len())];
+        let lower = text.to_ascii_lowercase();
+        let target = |(name_at, name): (usize, &str)| {
+            let value = text[name_at + name.len()..].trim_start().strip_prefix('=')?.trim_start();
+            let quote = value.chars().next().filter(|sign| matches!(sign, '"' | '\''))?;
+            let inner = &value[1..];
+            let length = inner.find(quote)?;
+            let is_target = text[..name_at].ends_with(char::is_whitespace) && !inner[..length].contains('&');
+            let start = at + text.len() - inner.len();
+            is_target.then(|| LinkTarget { range: start..start + length, is_wiki: false })
+        };
+        targets.extend(["src", "href"].iter().flat_map(|name| lower.match_indices(name)).filter_map(target));
+        let comment = &rest[text.len()..];
+        at += text.len() + comment.find("-->").unwrap_or(comment.len());
+    }
+    targets
 }
 
 /// Finds the target in `[label]: TARGET "title"`.
@@ -118,6 +146,10 @@ mod tests {
             ("[x][l]\r\n\r\n[l]: a.md 'title'\r\n", &["a.md"]),
             ("`[a](b)` [a] <https://a.example>\n\n    [a](b)\n", &[]),
             ("> - [a](b.md)\n", &["b.md"]),
+            (
+                "x <IMG SRC = 'a b.png'> <a\thref=\"c.md#d\">\n\n<!-- <a href='e'> -->\n<p data-src='f' src='g'>\n\n`<a href='h'>`",
+                &["a b.png", "c.md#d", "g"],
+            ),
         ] {
             let found = link_targets(text, Flavor::CommonMark);
             let found: Vec<_> = found.into_iter().map(|target| &text[target.range]).collect();

@@ -12,30 +12,28 @@ use crate::{Entry, Note};
 /// The paths in the library and those in an export.
 pub(super) struct Links<'n> {
     names: &'n Names,
-    /// Notes by their path in the library, and by its composed form unless that is another note's.
-    by_path: HashMap<String, Uuid>,
-    /// Paths in the library by the name without extension, composed and in lower case.
-    by_name: HashMap<String, Vec<String>>,
+    old: Places,
+    new: Places,
     is_any_moved: bool,
+}
+
+/// Notes by their paths.
+#[derive(Default)]
+struct Places {
+    /// By path, and by its composed form unless that is another note's.
+    by_path: HashMap<String, Uuid>,
+    /// Paths by the name without extension, composed and in lower case.
+    by_name: HashMap<String, Vec<String>>,
 }
 
 impl<'n> Links<'n> {
     pub(super) fn new(names: &'n Names, entries: &[Entry]) -> Self {
-        let mut links = Self {
+        Self {
             names,
-            by_path: HashMap::new(),
-            by_name: HashMap::new(),
+            old: Places::new(entries.iter().map(|entry| (&*entry.path, entry.id))),
+            new: Places::new(entries.iter().map(|entry| (names.path(entry.id), entry.id))),
             is_any_moved: entries.iter().any(|entry| names.path(entry.id) != entry.path),
-        };
-        for entry in entries {
-            let name = composed(leaf(stem(&entry.path))).to_lowercase();
-            links.by_name.entry(name).or_default().push(entry.path.clone());
-            links.by_path.insert(entry.path.clone(), entry.id);
         }
-        for entry in entries {
-            links.by_path.entry(composed(&entry.path)).or_insert(entry.id);
-        }
-        links
     }
 
     /// Returns a part of a note's text in which its links lead where they led in the library.
@@ -95,16 +93,18 @@ impl<'n> Links<'n> {
     /// Returns the new target of a wiki link; `None` if it stays.
     fn wiki(&self, entry: &Entry, link: &str) -> Option<String> {
         let link = link.trim();
-        let is_path = link.contains('/');
-        let path = if link.starts_with("../") || link.starts_with("./") {
-            self.find_by_path(&join(folder(&entry.path), link)?)
-        } else {
-            self.find_by_path(link).or_else(|| self.find_by_name(link))
-        }?;
-        let id = self.by_path[path];
-        let (old, new) = (stem(path), stem(self.names.path(id)));
-        let is_kept = composed(link) == link && if is_path { old == new } else { leaf(old) == leaf(new) };
-        (!is_kept).then(|| if is_path { new.to_owned() } else { self.names.wiki_link(id).to_owned() })
+        let (old_folder, new_folder) = (folder(&entry.path), folder(self.names.path(entry.id)));
+        let Some((_, id)) = self.old.find(old_folder, link) else {
+            // An attachment beside a note that is moved.
+            let is_kept = !is_relative(link) || old_folder == new_folder;
+            return if is_kept { None } else { join(old_folder, link) };
+        };
+        let is_kept =
+            composed(link) == link && self.new.find(new_folder, link).is_some_and(|(_, to)| to == id);
+        (!is_kept).then(|| match link.contains('/') {
+            true => stem(self.names.path(id)).to_owned(),
+            false => self.names.wiki_link(id).to_owned(),
+        })
     }
 
     /// Returns the new path of a link, from the folder of the note's new path; `None` if it stays.
@@ -117,31 +117,57 @@ impl<'n> Links<'n> {
         let new_folder = folder(self.names.path(entry.id));
         let old = join(folder(&entry.path), &link)?;
         // Obsidian's links may begin at the root.
-        let found = self.find_by_path(&old).or_else(|| self.find_by_path(link.trim_start_matches('/')));
-        let new = found.map_or(old.as_str(), |path| self.names.path(self.by_path[path]));
-        let is_kept = found.is_none_or(|path| path == new && composed(&link) == link)
+        let found = self.old.find_by_path(&old);
+        let found = found.or_else(|| self.old.find_by_path(link.trim_start_matches('/')));
+        let new = found.map_or(old.as_str(), |(_, id)| self.names.path(id));
+        let is_kept = found.is_none_or(|(path, _)| path == new && composed(&link) == link)
             && new_folder == folder(&entry.path);
         (!is_kept)
             .then(|| if link.starts_with('/') { format!("/{new}") } else { relative_path(new_folder, new) })
     }
+}
 
-    /// Returns the path of a note, for a path with or without the extension.
-    fn find_by_path(&self, path: &str) -> Option<&str> {
+impl Places {
+    fn new<'e>(notes: impl Iterator<Item = (&'e str, Uuid)> + Clone) -> Self {
+        let mut places = Self::default();
+        for (path, id) in notes.clone() {
+            let name = composed(leaf(stem(path))).to_lowercase();
+            places.by_name.entry(name).or_default().push(path.to_owned());
+            places.by_path.insert(path.to_owned(), id);
+        }
+        for (path, id) in notes {
+            places.by_path.entry(composed(path)).or_insert(id);
+        }
+        places
+    }
+
+    /// Returns the path and the id of the note that a wiki link in a folder leads to.
+    fn find(&self, folder: &str, link: &str) -> Option<(&str, Uuid)> {
+        if is_relative(link) {
+            return self.find_by_path(&join(folder, link)?);
+        }
+        let link = link.trim_start_matches('/');
+        self.find_by_path(link).or_else(|| self.find_by_name(link))
+    }
+
+    /// Returns the path and the id of a note, for a path with or without the extension.
+    fn find_by_path(&self, path: &str) -> Option<(&str, Uuid)> {
         let paths = [path.to_owned(), format!("{path}.md")];
         let known = |path: &String| self.by_path.get_key_value(path);
         let found = paths.iter().find_map(|path| known(path).or_else(|| known(&composed(path))))?;
-        Some(found.0)
+        Some((found.0, *found.1))
     }
 
-    /// Returns the path of the note that a wiki link names by the end of its path, in any case: the shortest, then the first.
-    fn find_by_name(&self, link: &str) -> Option<&str> {
+    /// Returns the path and the id of the note that a wiki link names by the end of its path, in any case: the shortest, then the first.
+    fn find_by_name(&self, link: &str) -> Option<(&str, Uuid)> {
         let link = composed(link).to_lowercase();
         let link = link.strip_suffix(".md").unwrap_or(&link);
         let paths = self.by_name.get(leaf(link))?.iter();
         let is_named = |path: &&String| {
             format!("/{}", composed(stem(path)).to_lowercase()).ends_with(&format!("/{link}"))
         };
-        paths.filter(is_named).min_by_key(|path| (path.len(), path.as_str())).map(String::as_str)
+        let path = paths.filter(is_named).min_by_key(|path| (path.len(), path.as_str()))?;
+        Some((path, self.by_path[path]))
     }
 }
 
@@ -156,6 +182,11 @@ fn wiki_targets(text: &str) -> impl Iterator<Item = LinkTarget> {
 
 fn composed(text: &str) -> String {
     text.nfc().collect()
+}
+
+/// Returns true for a link from the folder of its note.
+fn is_relative(link: &str) -> bool {
+    link.starts_with("../") || link.starts_with("./")
 }
 
 /// Returns a path without its extension.
@@ -208,7 +239,9 @@ fn decoded(link: &str) -> Cow<'_, str> {
 
 /// Encodes characters that end a path in a link.
 fn encoded(path: &str, is_bracketed: bool) -> String {
-    let ends = |c: char| matches!(c, '%' | '#' | '?') || (!is_bracketed && matches!(c, ' ' | '(' | ')'));
+    let ends = |c: char| {
+        matches!(c, '%' | '#' | '?' | '"' | '\'') || (!is_bracketed && matches!(c, ' ' | '(' | ')'))
+    };
     let encode = |c: char| if ends(c) { format!("%{:02X}", u32::from(c)) } else { c.into() };
     path.chars().map(encode).collect()
 }

@@ -151,7 +151,11 @@ fn a_vault_has_files_where_they_are_and_made_ones_named_by_titles() {
 
 #[test]
 fn links_lead_to_files_with_other_names() {
-    let made = made(1, "Plan", "[t](../Target.md#a) ![i](../i.png) [[aux]]\n");
+    let [same, moved] = [
+        "[t](../Target.md#a) ![i](../i.png) [[../Target|T]] ![[../i.png]] <img src='../i.png'> [[/Target]]",
+        "[t](Target.md#a) ![i](i.png) [[Target|T]] ![[i.png]] <img src='i.png'> [[/Target]]",
+    ];
+    let made = made(1, "Plan", &format!("{same} [[aux]]\n"));
     let folder = Folder::with_files(&[
         (&made.0, made.1.as_str()),
         ("aux.md", ""),
@@ -173,10 +177,32 @@ fn links_lead_to_files_with_other_names() {
         assert!(text("Target.md").ends_with(&target), "{}", text("Target.md"));
         assert!(text("_con/in.md").ends_with(inside), "{}", text("_con/in.md"));
         let (name, links) = match format {
-            Format::Obsidian => ("Plan.md", "[t](Target.md#a) ![i](i.png) [[_aux (2)]]\n"),
-            _ => (&*made.0, "[t](../Target.md#a) ![i](../i.png) [[_aux (2)]]\n"),
+            Format::Obsidian => ("Plan.md", moved),
+            _ => (&*made.0, same),
         };
-        assert!(text(name).ends_with(links), "{}", text(name));
+        assert!(text(name).ends_with(&format!("{links} [[_aux (2)]]\n")), "{}", text(name));
+    }
+}
+
+#[test]
+fn a_new_name_takes_no_links_of_another_note() {
+    let made = made(1, "Foo", "");
+    let folder = Folder::with_files(&[
+        (&*made.0, &*made.1),
+        ("Sub/Foo.md", ""),
+        ("Sub/b.md", "[[Foo]] [[foo]] [[Sub/Foo]] [[./Foo]]"),
+        ("mdx.mdx", ""),
+        ("a/_mdx.md", ""),
+        ("a/mdx.md", "[[mdx]]"),
+    ]);
+    for (format, b) in [
+        (Format::Markdown, "[[Foo]] [[foo]] [[Sub/Foo]] [[./Foo]]"),
+        (Format::Obsidian, "[[Sub/Foo]] [[Sub/Foo]] [[Sub/Foo]] [[./Foo]]"),
+    ] {
+        exported(&folder, format, BOTH, Selection::default());
+        let text = |name: &str| String::from_utf8(zip(&folder)[name].clone()).unwrap();
+        assert!(text("Sub/b.md").ends_with(b), "{}", text("Sub/b.md"));
+        assert!(text("a/mdx.md").ends_with("[[mdx]]"), "{}", text("a/mdx.md"));
     }
 }
 
