@@ -26,6 +26,8 @@ pub struct Link {
     pub by_id: Option<Uuid>,
     /// All other data about it.
     pub metadata: Map<String, Value>,
+    /// Members that have no meaning, or whose values can't be understood.
+    pub others: Map<String, Value>,
 }
 
 impl Link {
@@ -42,7 +44,7 @@ impl Link {
         };
         let get = |key| members.get(key).and_then(scalar).filter(|text: &String| !text.trim().is_empty());
         let uuid = |key| get(key).and_then(|text| Uuid::try_parse(&text).ok());
-        Ok(Self {
+        let link = Self {
             id: uuid("id"),
             to: uuid("to").ok_or(EXPECTED)?,
             relation: get("relation").ok_or(EXPECTED)?,
@@ -50,7 +52,12 @@ impl Link {
             by: get("by"),
             by_id: uuid("by_id"),
             metadata: members.get("metadata").and_then(Value::as_object).cloned().unwrap_or_default(),
-        })
+            others: Map::new(),
+        };
+        let read = link.to_value();
+        let is_other = |(key, value): &(&String, &Value)| read.get(key).is_none() && !value.is_null();
+        let others = members.iter().filter(is_other).map(|(key, value)| (key.clone(), value.clone()));
+        Ok(Self { others: others.collect(), ..link })
     }
 
     /// Returns the link as a member of `links`.
@@ -73,6 +80,7 @@ impl Link {
         if !self.metadata.is_empty() {
             members.insert("metadata".into(), json!(self.metadata));
         }
+        members.extend(self.others.clone());
         members.into()
     }
 }

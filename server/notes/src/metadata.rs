@@ -75,7 +75,7 @@ pub struct Metadata {
     pub sensitive: bool,
     /// Links from this note, in their order.
     pub links: Vec<Link>,
-    /// All other members, and those with a meaning whose values can't be understood.
+    /// All other members, and those with a meaning whose values can't be understood; of lists, the items that can't be.
     pub others: Map<String, Value>,
 }
 
@@ -96,7 +96,7 @@ impl Metadata {
             id: reader.take("id", "a UUID", |value| Uuid::try_parse(value.as_str()?).ok()),
             title: reader.text("title"),
             note_type: reader.text("type"),
-            tags: reader.take("tags", "a list of texts", tags).unwrap_or_default(),
+            tags: reader.tags(),
             source: reader.text("source"),
             version: reader.take("version", "a number from 1 to 4503599627370496", |value| {
                 value.as_u64().filter(|version| (1..=MAX_VERSION).contains(version))
@@ -105,7 +105,7 @@ impl Metadata {
                 parse_time(value.as_str()?)
             }),
             created_by: reader.text("created_by"),
-            agent: reader.take("agent", "NAME@VERSION, or a map with both", Agent::parse),
+            agent: reader.agent(),
             ai_justification: reader.text("ai_justification"),
             reviewed_by: reader.text("reviewed_by"),
             sensitive: reader.sensitive(),
@@ -120,6 +120,16 @@ impl Metadata {
     /// Returns the type in the file, or else that of notes written by people.
     pub fn note_type(&self) -> &str {
         self.note_type.as_deref().unwrap_or(PERMANENT)
+    }
+
+    /// Returns the key of Obsidian's aliases, in any case, and the aliases; `None` if there is none.
+    pub(crate) fn aliases(&self) -> Option<(&str, Vec<String>)> {
+        let (key, value) = self.others.iter().find(|(key, _)| key.eq_ignore_ascii_case("aliases"))?;
+        let aliases = match value {
+            Value::Array(aliases) => aliases.iter().filter_map(scalar).collect(),
+            alias => scalar(alias).into_iter().collect(),
+        };
+        Some((key, aliases))
     }
 
     /// Returns the note's version: the number in its front matter, or 1 if there is none. If a person has edited the file since a tool
@@ -150,8 +160,14 @@ impl Metadata {
             list(self.links.iter().map(Link::to_value).collect()),
         ];
         let known = KEYS.iter().zip(values).filter_map(|(key, value)| Some((key.to_string(), value?)));
-        let others = self.others.iter().map(|(key, value)| (key.clone(), value.clone()));
-        known.chain(others).collect()
+        let mut members: Map<String, Value> = known.collect();
+        for (key, value) in &self.others {
+            match (members.get_mut(key), value) {
+                (Some(Value::Array(known)), Value::Array(others)) => known.extend(others.iter().cloned()),
+                _ => drop(members.insert(key.clone(), value.clone())),
+            }
+        }
+        members
     }
 }
 
@@ -241,17 +257,52 @@ impl Reader<'_> {
         is_sensitive
     }
 
+    fn tags(&mut self) -> Vec<String> {
+        let mut unread = vec![];
+        let tags = self.take("tags", "a list of texts", |value| {
+            unread = value.as_array().cloned().unwrap_or_default();
+            tags(value)
+        });
+        unread.retain(|item| scalar(item).is_none());
+        self.leave("tags", unread);
+        tags.unwrap_or_default()
+    }
+
+    fn agent(&mut self) -> Option<Agent> {
+        let mut unread = None;
+        let agent = self.take("agent", "NAME@VERSION, or a map with both", |value| {
+            let is_whole =
+                |members: &Map<String, Value>| members.keys().all(|key| key == "name" || key == "version");
+            unread = Some(value.clone()).filter(|value| !value.as_object().is_none_or(is_whole));
+            Agent::parse(value)
+        });
+        self.unread.extend(unread.map(|value| ("agent".to_owned(), value)));
+        agent
+    }
+
     fn links(&mut self) -> Vec<Link> {
         let all =
             self.take("links", "a list of links", |value| value.as_array().cloned()).unwrap_or_default();
-        let mut links = vec![];
-        for (number, value) in (1..).zip(&all) {
-            match Link::parse(value) {
+        let (mut links, mut unread) = (vec![], vec![]);
+        for (number, value) in (1..).zip(all) {
+            match Link::parse(&value) {
                 Ok(link) => links.push(link),
-                Err(expected) => self.problem(format!("links[{number}]"), expected),
+                Err(expected) => {
+                    self.problem(format!("links[{number}]"), expected);
+                    unread.push(value);
+                }
             }
         }
+        self.leave("links", unread);
         links
+    }
+
+    /// Leaves items of a list to the person.
+    fn leave(&mut self, key: &str, mut items: Vec<Value>) {
+        items.retain(|item| !item.is_null());
+        if !items.is_empty() {
+            self.unread.insert(key.into(), items.into());
+        }
     }
 }
 

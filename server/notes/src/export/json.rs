@@ -26,14 +26,20 @@ pub(super) fn write(plan: &Plan<'_>, out: &mut impl Write) -> Result<(), ExportE
 /// Returns the links between exported notes.
 pub(super) fn links(plan: &Plan<'_>) -> Value {
     let link = |found: &FoundLink| {
-        json!({
+        let mut link = json!({
             "id": found.id.to_string(),
             "source": found.source.to_string(),
             "target": found.link.to.to_string(),
             "relation": found.link.relation,
             "created_at": found.link.created_at.map(show_time),
             "metadata": found.link.metadata,
-        })
+        });
+        for (key, value) in &found.link.others {
+            if link[key].is_null() {
+                link[key] = value.clone();
+            }
+        }
+        link
     };
     plan.links.iter().map(link).collect()
 }
@@ -42,6 +48,7 @@ fn note(plan: &Plan<'_>, entry: &Entry) -> Result<Value, ExportError> {
     let metadata = &entry.metadata;
     let mut note = json!({
         "id": entry.id.to_string(),
+        "path": entry.path,
         "title": entry.title,
         "type": metadata.note_type(),
         "tags": metadata.tags,
@@ -59,10 +66,11 @@ fn note(plan: &Plan<'_>, entry: &Entry) -> Result<Value, ExportError> {
     Ok(note)
 }
 
-/// Returns `agent`, `reviewed_by`, `sensitive` and the unknown members of the front matter.
+/// Returns `agent`, `reviewed_by`, `sensitive` and all of the front matter that can't be understood.
 fn others(metadata: &Metadata) -> Map<String, Value> {
     const OWN: [&str; 3] = ["agent", "reviewed_by", "sensitive"];
     let mut others = metadata.members();
-    others.retain(|key, _| OWN.contains(&key.as_str()) || metadata.others.contains_key(key));
+    others.retain(|key, _| OWN.contains(&key.as_str()));
+    others.extend(metadata.others.clone());
     others
 }

@@ -15,7 +15,7 @@ use super::{
     names::{Names, leaf},
     plan::{ExportError, Plan, file_options},
 };
-use crate::{Entry, Metadata, Note, front_matter, scalar::scalar};
+use crate::{Entry, Link, Metadata, Note, Problem, front_matter};
 
 /// Number of hexadecimal digits of the id in the names that tools make.
 const ID_DIGITS: usize = 8;
@@ -34,8 +34,12 @@ pub(super) fn write(plan: &Plan<'_>, out: &mut (impl Write + Seek)) -> Result<()
         let name = leaf(path).trim_end_matches(".md");
         let note = plan.notes.note(entry)?;
         zip.start_file(path, file_options(entry))?;
+        if note.problems.contains(&Problem::NotUtf8) && plan.export.include_content {
+            zip.write_all(&plan.notes.bytes(entry)?)?;
+            continue;
+        }
         if note.is_front_matter_read() {
-            let front_matter = front_matter(metadata(entry, &note, name).members(), &note.text)
+            let front_matter = front_matter(metadata(plan, entry, &note, name).members(), &note.text)
                 .map_err(|source| ExportError::Note { path: entry.path.clone(), source })?;
             zip.write_all(texts.rewrite_front_matter(entry, &front_matter).as_bytes())?;
         }
@@ -73,22 +77,17 @@ fn mentioned(plan: &Plan<'_>) -> Result<HashSet<Uuid>, ExportError> {
 }
 
 /// Returns the front matter of the exported file: tags without blanks, and the title as an alias if the name differs.
-fn metadata(entry: &Entry, note: &Note, name: &str) -> Metadata {
-    let mut metadata = Metadata {
-        id: Some(entry.id),
-        title: Some(entry.title.clone()),
-        links: vec![],
-        ..note.metadata.clone()
-    };
+fn metadata(plan: &Plan<'_>, entry: &Entry, note: &Note, name: &str) -> Metadata {
+    let mut metadata =
+        Metadata { id: Some(entry.id), title: Some(entry.title.clone()), ..note.metadata.clone() };
+    // The list of links shows targets and relations.
+    let says_more = |link: &Link| !link.metadata.is_empty() || !link.others.is_empty();
+    metadata.links.retain(|link| plan.export.include_links && says_more(link));
     for tag in &mut metadata.tags {
         *tag = tag.split_whitespace().collect::<Vec<_>>().join("-");
     }
-    let key = metadata.others.keys().find(|key| key.eq_ignore_ascii_case("aliases"));
-    let key = key.map_or("aliases", String::as_str).to_owned();
-    let mut aliases: Vec<String> = match metadata.others.get(&key) {
-        Some(Value::Array(aliases)) => aliases.iter().filter_map(scalar).collect(),
-        alias => alias.and_then(scalar).into_iter().collect(),
-    };
+    let (key, mut aliases) = metadata.aliases().unwrap_or(("aliases", vec![]));
+    let key = key.to_owned();
     if name != entry.title && !aliases.contains(&entry.title) {
         aliases.insert(0, entry.title.clone());
     }

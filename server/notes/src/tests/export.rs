@@ -293,6 +293,30 @@ fn front_matter_of_a_vault_leads_where_it_led() {
 }
 
 #[test]
+fn what_is_not_understood_is_exported() {
+    let link = |rest: &str| format!("{{to: {}, relation: cites{rest}}}", derived_id("b.md"));
+    let links = format!("links: [{}, {}, '[[b]]']", link(""), link(", why: w, metadata: {x: 1}"));
+    let text = format!("---\n{links}\ntags: [a, {{b: c}}]\nagent: {{name: n, model: m}}\n---\n");
+    let folder = Folder::with_files(&[("a.md", text.as_str()), ("b.md", ""), ("c.md", "c")]);
+    folder.write("c.md", b"caf\xe9");
+    folder.follow();
+    exported(&folder, Format::Json, BOTH, Selection::default());
+    let json = json(&folder);
+    let a = json["notes"].as_array().unwrap().iter().find(|note| note["title"] == "a").unwrap();
+    let others = serde_json::json!({ "links": ["[[b]]"], "tags": [{ "b": "c" }], "agent": { "name": "n", "model": "m" } });
+    assert_eq!((&a["metadata"], &a["path"]), (&others, &"a.md".into()));
+    assert_eq!(json["links"][1]["why"], "w", "{json}");
+    exported(&folder, Format::Obsidian, BOTH, Selection::default());
+    let files = zip(&folder);
+    assert_eq!(files["c.md"], b"caf\xe9");
+    let note = Note::parse("a.md", &files["a.md"]);
+    let mut expected = Note::parse("a.md", text.as_bytes()).metadata;
+    expected.links.remove(0);
+    assert_eq!((note.metadata.links, note.metadata.tags), (expected.links, expected.tags));
+    assert_eq!(note.metadata.others, expected.others);
+}
+
+#[test]
 fn wiki_links_follow_names_with_any_character() {
     for character in [':', '*', '?', '"', '<', '>'] {
         let text = |name: &str| format!("[[{name}]] ![[{name}#H?]] [[{name}|q?]] [[in/{name}]]");

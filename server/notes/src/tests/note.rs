@@ -59,7 +59,7 @@ fn front_matter_is_read_as_people_write_it() {
         ("tags: a, b c", "tags", json!(["a", "b", "c"])),
         ("Tags: [a]", "tags", json!(["a"])),
         ("Version: 7", "version", json!(null)),
-        ("tags:\n  - #lost\n  - kept\n  - {a: b}", "tags", json!(["kept"])),
+        ("tags:\n  - #lost\n  - kept\n  - {a: b}", "tags", json!(["kept", { "a": "b" }])),
         ("agent: writer@1.2", "agent", json!({ "name": "writer", "version": "1.2" })),
         ("agent: {name: writer, version: 2}", "agent", json!({ "name": "writer", "version": "2" })),
         ("created_at: 2026-01-02", "created_at", json!("2026-01-02T00:00:00Z")),

@@ -42,6 +42,7 @@ pub(crate) fn link() -> impl Strategy<Value = Link> {
             by,
             by_id,
             metadata,
+            others: Map::new(),
         },
     )
 }

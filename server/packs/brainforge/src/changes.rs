@@ -303,6 +303,7 @@ pub(super) fn link(
                 by: None,
                 by_id: None,
                 metadata: Map::new(),
+                others: Map::new(),
             };
             let new = Link { id: Some(new.id_from(source)), ..new };
             let link =
