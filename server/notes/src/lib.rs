@@ -44,7 +44,7 @@ pub use self::{
     metadata::{Agent, KEPT_KEYS, MAX_VERSION, Metadata},
     note::{MAX_TITLE_CHARS, Note, title_of},
     problem::Problem,
-    render::{front_matter, put_link, render, replace_body, set},
+    render::{front_matter, put_link, render, replace_body, set, with_ending_of},
     search::{MAX_EXCERPT_CHARS, NoteHit, NoteHits, NoteIndex, NoteQuery, SearchError},
     tag::is_tag,
 };

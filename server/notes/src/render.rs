@@ -1,7 +1,9 @@
 //! The text of new notes, and changes of existing ones, which preserve all other bytes.
 
+use std::borrow::Cow;
+
 use serde_json::Value;
-use tabellion_markdown::{Flavor, FrontMatter, Outline, ending_of};
+use tabellion_markdown::{Flavor, FrontMatter, Outline, ending_of, with_endings_of};
 
 use crate::{
     Link, Metadata, NoteError,
@@ -95,13 +97,21 @@ pub fn put_link(text: &str, link: &Link) -> Result<String, NoteError> {
     Ok(front_matter.set("links", &Value::Array(links))?)
 }
 
-/// Returns a note's text with other content. The front matter is preserved, whether it can be read or not.
+/// Returns a note's text with other content, with the text's line ending. The front matter is preserved, whether it can be read or not.
 ///
 /// # Errors
 /// [`NoteError::ContentHasFrontMatter`] if the content begins with front matter.
 pub fn replace_body(text: &str, content: &str) -> Result<String, NoteError> {
     check_content(content)?;
-    Ok(tabellion_markdown::with_body(text, content))
+    Ok(tabellion_markdown::with_body(text, &with_ending_of(text, content)))
+}
+
+/// Returns content with the line ending of a note's text, unless its own lines have several.
+pub fn with_ending_of<'c>(text: &str, content: &'c str) -> Cow<'c, str> {
+    match with_endings_of(text.as_bytes(), content.as_bytes()) {
+        Cow::Borrowed(_) => content.into(),
+        Cow::Owned(bytes) => String::from_utf8(bytes).map_or(content.into(), Cow::from),
+    }
 }
 
 fn check_content(content: &str) -> Result<(), NoteError> {

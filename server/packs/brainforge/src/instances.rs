@@ -347,7 +347,7 @@ impl New<'_, '_> {
             Some(entry) => self.shelf.snapshot(|notes| notes.note(entry))?.content().to_owned(),
             None => String::new(),
         };
-        let (added, removed) = diff::line_counts(&before, &review.content);
+        let (added, removed) = diff::line_counts(&before, &notes::with_ending_of(&before, &review.content));
         if document.id.to_string() == fields::hex(&found.content) {
             let size = Size { note, added, removed };
             self.add(&found.path, found.content, &size);
