@@ -23,7 +23,7 @@ const TAG: &str = "tag";
 /// The facet of notes that are not sensitive, and its value.
 const OPEN: (&str, &str) = ("sensitive", "false");
 
-/// Weights of words in the title, tags and headings of a chunk, compared with those in its text.
+/// Weights of words in the title, tags and aliases, and headings of a chunk, compared with those in its text.
 const TITLE: u32 = 4;
 const TAGS: u32 = 3;
 const HEADINGS: u32 = 2;
@@ -36,10 +36,12 @@ pub(crate) fn documents(note: &Note, created: i64) -> Vec<Document> {
     let open = (!metadata.sensitive).then(|| Facet::new(OPEN.0, OPEN.1));
     let facets: Vec<_> =
         [Facet::new(TYPE, metadata.note_type())].into_iter().chain(open).chain(tags).collect();
+    let aliases = metadata.aliases().map_or(vec![], |(_, aliases)| aliases);
+    let names: Vec<_> = metadata.tags.iter().chain(&aliases).map(String::as_str).collect();
     let document = |(place, chunk): (i64, chunk::Chunk)| Document {
         texts: vec![
             Text::weighted(&note.title, TITLE),
-            Text::weighted(metadata.tags.join(" "), TAGS),
+            Text::weighted(names.join(" "), TAGS),
             Text::weighted(chunk.heading_path(), HEADINGS),
             Text::plain(&note.text[chunk.text.clone()]),
         ],

@@ -27,6 +27,7 @@ fn titles_tags_headings_and_text_count_in_this_order() {
         ("tag.md", format!("---\ntags: [parser]\n---\n# One\n\n{filler}")),
         ("title.md", format!("# A parser\n\n{filler}")),
         ("none.md", format!("# One\n\n{filler}")),
+        ("alias.md", format!("---\naliases: [Lexer]\n---\n# One\n\n{filler}")),
     ];
     let folder = Folder::with_files(&files.each_ref().map(|(path, text)| (*path, text.as_str())));
     let hits = search(&folder, "parser", Selection::default(), 10);
@@ -34,6 +35,7 @@ fn titles_tags_headings_and_text_count_in_this_order() {
     assert!(hits.hits.iter().all(|hit| (0.0..=1.0).contains(&hit.score)));
     let one = search(&folder, "parser", Selection::default(), 1);
     assert_eq!((paths(&one), one.total), (vec!["title.md"], 4));
+    assert_eq!(paths(&search(&folder, "lexer", Selection::default(), 10)), ["alias.md"]);
 }
 
 #[test]
