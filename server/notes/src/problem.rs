@@ -31,6 +31,14 @@ pub enum Problem {
         /// The expected value.
         expected: &'static str,
     },
+    /// A link leads to no note.
+    #[error(
+        "a link leads to {to}, and there is no such note: if its file was moved and had no `id`, write `id: {to}` there, else remove the link"
+    )]
+    Link {
+        /// The id in the link.
+        to: Uuid,
+    },
     /// Other files claim the same id. One of them owns it, and this file gets the id that is derived from its path.
     #[error("the id {id} is that of `{kept_by}`; remove the line `id` here, if this is a note of its own")]
     DuplicateId {

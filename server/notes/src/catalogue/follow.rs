@@ -23,7 +23,7 @@ use super::{
 };
 use crate::{
     Note, Problem,
-    identity::{WORKFLOWS, claim, is_note},
+    identity::{WORKFLOWS, claim, derived_id, is_note},
     search::chunks,
 };
 
@@ -254,6 +254,7 @@ fn stat_key(stat: &FileStat) -> StatKey {
 pub fn problems(files: &dyn Files) -> Result<Vec<(String, Vec<Problem>)>, CatalogueError> {
     let mut found = vec![];
     let mut claims: HashMap<Uuid, Vec<String>> = HashMap::new();
+    let (mut ids, mut links) = (HashSet::new(), vec![]);
     for (path, _) in files.stats(Part::All)? {
         let name = path.as_str().to_owned();
         if !is_note(&name) {
@@ -263,6 +264,8 @@ pub fn problems(files: &dyn Files) -> Result<Vec<(String, Vec<Problem>)>, Catalo
             Ok(None) => continue,
             Ok(Some(bytes)) => {
                 let note = Note::parse(&name, &bytes);
+                ids.extend([note.id(), derived_id(&name)]);
+                links.extend(note.metadata.links.iter().map(|link| (name.clone(), link.to)));
                 if let Some(id) = note.metadata.id {
                     claims.entry(id).or_default().push(name.clone());
                 }
@@ -272,6 +275,8 @@ pub fn problems(files: &dyn Files) -> Result<Vec<(String, Vec<Problem>)>, Catalo
         };
         found.extend((!problems.is_empty()).then_some((name, problems)));
     }
+    links.retain(|(_, to)| !ids.contains(to));
+    found.extend(links.into_iter().map(|(path, to)| (path, vec![Problem::Link { to }])));
     for (id, mut paths) in claims {
         paths.sort_by_key(|path| claim(path, id));
         let mut paths = paths.into_iter();

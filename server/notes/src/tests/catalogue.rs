@@ -7,7 +7,7 @@ use proptest::{collection::vec, prelude::*};
 use uuid::Uuid;
 
 use super::folder::{Folder, Follower};
-use crate::{Catalogue, Selection, derived_id};
+use crate::{Catalogue, Problem, Selection, derived_id};
 
 const ID: &str = "5b0d6c1e-0c8f-4f0a-8a43-1b1f6e0e5a77";
 const NAMED: &str = "notes/plan-5b0d6c1e.md";
@@ -143,6 +143,15 @@ fn one_file_keeps_an_id_that_several_say() {
         folder.list(&Selection::default()).into_iter().map(|entry| (entry.path, entry.id)).collect();
     assert_eq!(ids.len(), 2);
     assert!(ids.contains(&("b.md".into(), derived_id("a.md"))));
+}
+
+#[test]
+fn links_that_lead_to_no_note_are_problems() {
+    let link = |path: &str| format!("{{to: {}, relation: cites}}", derived_id(path));
+    let links = format!("---\nlinks: [{}, {}]\n---\n", link("b.md"), link("gone.md"));
+    let folder = Folder::with_files(&[("a.md", &links), ("b.md", "")]);
+    let problem = Problem::Link { to: derived_id("gone.md") };
+    assert_eq!(crate::problems(&folder.library).unwrap(), [("a.md".to_owned(), vec![problem])]);
 }
 
 #[test]
