@@ -6,7 +6,7 @@ use tabellion_contracts::brainforge::{
     CreateLinkRequest, CreateLinkResponse, CreateNoteRequest, CreateNoteResponse, CreateStatus, ToolError,
     UpdateNoteRequest, UpdateNoteResponse, UpdateStatus, tool,
 };
-use tabellion_notes::{Agent, Link, Metadata};
+use tabellion_notes::{Agent, Entry, Link, Metadata, Note, Problem};
 use tabellion_runtime::{
     Change, Content, Failure, KnownCaller, Staged, WriteCx,
     meta::REVIEW,
@@ -34,7 +34,7 @@ pub(super) fn create(
 ) -> Result<Staged<CreateNoteResponse>, ToolError> {
     draft::check_content(&request.content)?;
     let given = request.metadata.unwrap_or_default();
-    draft::check_metadata(&given)?;
+    draft::check_metadata(&given, 0)?;
     let author = caller(cx)?;
     let (call, waits) = (Moment::new(cx), cx.gates().requires_review());
     let id = call.id("note");
@@ -81,11 +81,13 @@ pub(super) fn update(
     cx: &WriteCx<'_>,
     request: UpdateNoteRequest,
 ) -> Result<Staged<UpdateNoteResponse>, ToolError> {
-    draft::check_content(&request.content)?;
     let given = request.metadata.unwrap_or_default();
-    draft::check_metadata(&given)?;
     let (author, id) = (caller(cx)?, parse_id(&request.note_id)?);
     shelf.follow_for(&[id])?;
+    let entry = shelf.cached_note(id)?;
+    draft::check_content(&request.content)
+        .map_err(|error| unreadable(cx, entry.as_ref()).unwrap_or(error))?;
+    draft::check_metadata(&given, entry.map_or(0, |entry| entry.metadata.tags.len()))?;
     let reviews = review::of_note(shelf, cx, id)?;
     let base = review::current(shelf, cx, id)?;
     // All bytes of the previous version are in git: either they are committed already, or the change commits them first.
@@ -116,6 +118,16 @@ pub(super) fn update(
         (_, Some(base)) if waits => proposal.propose(author, base, next),
         (_, Some(base)) => proposal.make(base.version),
     }
+}
+
+/// Returns the refusal of a change of a note whose front matter can't be read: its content begins with front matter, too.
+fn unreadable(cx: &WriteCx<'_>, entry: Option<&Entry>) -> Option<ToolError> {
+    let path = &entry?.path;
+    let note = Note::parse(path, &cx.read(path).ok()??.bytes);
+    let problem = note.problems.iter().find(|problem| matches!(problem, Problem::FrontMatter { .. }))?;
+    let message =
+        format!("tools can't change `{path}`: {problem}; a person must mend that in the file first");
+    Some(invalid("front_matter", message))
 }
 
 fn version_conflict(actual: u64, given: u64) -> ToolError {

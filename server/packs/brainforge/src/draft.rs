@@ -54,8 +54,8 @@ pub(super) fn check_content(content: &str) -> Result<(), ToolError> {
         .map_err(|error| invalid("front_matter", error.to_string()))
 }
 
-/// Checks metadata: its size, that no key is reserved for tools or a second spelling of one with a meaning, and that values are valid.
-pub(super) fn check_metadata(metadata: &Map<String, Value>) -> Result<(), ToolError> {
+/// Checks metadata of a note that has so many tags: its size, that no key is reserved for tools or a second spelling of one with a meaning, and that values are valid.
+pub(super) fn check_metadata(metadata: &Map<String, Value>, has_tags: usize) -> Result<(), ToolError> {
     check_size(metadata, MAX_METADATA_BYTES)?;
     for (key, value) in metadata {
         let spelled = FREE_KEYS.iter().find(|free| text::reading(free) == text::reading(key));
@@ -85,12 +85,13 @@ pub(super) fn check_metadata(metadata: &Map<String, Value>) -> Result<(), ToolEr
     }
     let is_tag =
         |tag: &Value| tag.as_str().is_some_and(|tag| is_tag(tag) && tag.chars().count() <= MAX_TAG_CHARS);
+    let max_tags = MAX_TAGS.max(has_tags);
     match metadata.get("tags") {
         None | Some(Value::Null) => {}
-        Some(Value::Array(tags)) if tags.len() <= MAX_TAGS && tags.iter().all(is_tag) => {}
+        Some(Value::Array(tags)) if tags.len() <= max_tags && tags.iter().all(is_tag) => {}
         Some(_) => {
             let message = format!(
-                "`metadata.tags` is a list of at most {MAX_TAGS} tags of at most {MAX_TAG_CHARS} characters each; a blank and `#` alone are none"
+                "`metadata.tags` is a list of at most {max_tags} tags of at most {MAX_TAG_CHARS} characters each; a blank and `#` alone are none"
             );
             return Err(invalid("metadata", message).with("key", "tags"));
         }

@@ -885,9 +885,14 @@ fn front_matter_that_cannot_be_read_is_searched_and_said() {
         fs::write(bench.folder.path().join("Q3.md"), [front_matter, "Text\n"].concat()).unwrap();
         let found = bench.call(AGENT, tool::SEMANTIC_SEARCH, json!({ "query": "plan" }));
         let id = json!({ "note_id": found["results"][0]["note_id"] });
-        let read = run(bench.contract.read_instance(&AGENT.context(), "note", id)).unwrap();
+        let read = run(bench.contract.read_instance(&AGENT.context(), "note", id.clone())).unwrap();
         let problems = read.meta["tabellion/problems"].to_string();
         assert!(problems.contains(line), "{front_matter:?}: {problems}");
+        let note = run(bench.contract.read_instance(&AGENT.context(), "note", id.clone())).unwrap().response;
+        let update = json!({ "note_id": id["note_id"], "version": 1, "content": note["content"], "change_reason": "why" });
+        // Front matter that is not closed is content, above which a tool puts its own.
+        let refused = bench.try_call(AGENT, tool::UPDATE_NOTE, update).err().map(|error| error.to_string());
+        assert!(refused.is_none_or(|refused| refused.contains(line)), "{front_matter:?}");
         let library = Library::inspect(bench.folder.path()).unwrap();
         let said = super::problems(&library).unwrap();
         assert_eq!(said[0].0, "Q3.md");
@@ -934,6 +939,10 @@ fn front_matter_has_the_line_ending_of_the_content() {
             let text = fs::read_to_string(file).unwrap();
             assert_eq!(text.matches("\r\n").count(), text.matches('\n').count(), "{text:?}");
         }
+        let id = made["note_id"].as_str().unwrap();
+        bench.call(By::Owner, tool::UPDATE_NOTE, updated(id, 1, "second"));
+        let text = fs::read_to_string(bench.path(id)).unwrap();
+        assert!(text.ends_with(&content("second").replace('\n', "\r\n")), "{text:?}");
     }
 }
 
