@@ -453,7 +453,7 @@ pub(super) fn decide(shelf: &Shelf, cx: &ReadCx<'_>, decision: &Decision) -> Res
         let message = format!("`{path}`, the file of the new note, exists; rename that file first");
         return Err(Failure::new(FailureKind::Conflict, message).with("reason", "path_taken").into());
     }
-    review.notes = message(decision, &left, &review).or(review.notes);
+    review.notes = message(decision, &left).or(review.notes);
     review.remarks.clone_from(&shown.remarks);
     if !review.is_open() {
         if review.base.is_none() {
@@ -485,7 +485,7 @@ pub(super) fn note_id(shelf: &Shelf, cx: &ReadCx<'_>, id: Uuid) -> Result<Option
 }
 
 /// Returns the message to the author: the reviewer's notes, the parts that were left, and the remarks.
-fn message(decision: &Decision, left: &[String], review: &Review) -> Option<String> {
+fn message(decision: &Decision, left: &[String]) -> Option<String> {
     let mut message = decision.notes.clone().unwrap_or_default();
     let mut add = |paragraph: &str| {
         if !message.is_empty() {
@@ -494,10 +494,9 @@ fn message(decision: &Decision, left: &[String], review: &Review) -> Option<Stri
         message.push_str(paragraph);
     };
     if !left.is_empty() {
-        add(&format!(
-            "The other parts are in the note. These were left; revise them with `update_note`, `version` {}:",
-            review.proposed_version
-        ));
+        add(
+            "The other parts are in the note. These were left; revise them with `update_note`, `proposed_version` as `version`:",
+        );
         left.iter().for_each(|part| add(part));
     }
     for remark in &decision.shown.remarks {

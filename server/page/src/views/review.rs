@@ -358,7 +358,7 @@ fn shown(cx: &Cx<'_>, proposal: &Proposal, problem: Option<&Problem>) -> Markup 
             aside aria-label="Decision and facts" {
                 @if may_decide { (decision(cx, proposal)) }
                 @else if may_end { (ending(proposal)) }
-                @else if proposal.open { section.card { h2 { "Waits for a reviewer" } p.quiet { "Your key may read; it may not decide." } } }
+                @else if proposal.open { section.card { h2 { "Waits for a reviewer" } p.quiet { "Your key may not decide on proposals." } } }
                 @if !may_decide { (typed(cx)) }
                 @if let Some(notes) = &proposal.notes { section.card { h2 { "A reviewer wrote" } pre.sheet { (visible(notes)) } } }
                 (course(cx, proposal))
