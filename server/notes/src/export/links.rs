@@ -101,10 +101,9 @@ impl<'n> Links<'n> {
         };
         let is_kept =
             composed(link) == link && self.new.find(new_folder, link).is_some_and(|(_, to)| to == id);
-        (!is_kept).then(|| match link.contains('/') {
-            true => stem(self.names.path(id)).to_owned(),
-            false => self.names.wiki_link(id).to_owned(),
-        })
+        let is_path = link.contains('/');
+        let target = || if is_path { stem(self.names.path(id)) } else { self.names.wiki_link(id) };
+        (!is_kept).then(|| target().to_owned())
     }
 
     /// Returns the new path of a link, from the folder of the note's new path; `None` if it stays.
