@@ -14,7 +14,8 @@ use super::{
         index::{RANKING, ranking},
         values::{invalid, text},
     },
-    COLLECTION, Indexer, NAME, PATH, PROJECT_ID, collection, collections, is_same_name, refuse_token, unusable, within,
+    COLLECTION, Indexer, NAME, PATH, PROJECT_ID, collection, collections, is_same_name, refuse_token,
+    unusable, within,
 };
 
 /// `_meta` key of an answer: names of collections that are not complete. Hits in their other files can be missing.
