@@ -42,7 +42,7 @@ pub(super) const CHECKS: &[Check] = &[
         id: "policy/no-file",
         guarantees: &["paths-judged"],
         states: "A missing file is reported as missing, and a file that is not text is refused rather than altered.",
-        explains: "A missing file is an answer, not an error. A folder and a file that is not UTF-8 are refused: a \
+        explains: "If the result has a member `exists` or `found`, a missing file is an answer, not an error. A folder and a file that is not UTF-8 are refused: a \
                    server that replaces invalid bytes returns text that the file does not contain.",
         cases: other_cases,
         shrink: one_read,
@@ -132,26 +132,41 @@ fn files(policy: &PathPolicy) -> impl Iterator<Item = &'static str> {
 /// Returns names that are denied in every folder, each with a similar name that is allowed.
 fn denied(policy: &PathPolicy) -> Vec<(String, String)> {
     let names = policy.deny.iter().filter_map(|glob| glob.strip_prefix("**/"));
-    let names = names.filter(|name| !name.contains('/'));
-    let pairs = names.flat_map(|name| {
-        let bare = name.replace('*', "");
-        let has_wildcard = |at_start: bool| {
-            if at_start { name.starts_with('*') } else { name.ends_with('*') }
-        };
-        match (has_wildcard(true), has_wildcard(false)) {
-            (false, true) => {
-                vec![(bare.clone(), format!("x{bare}")), (format!("{bare}.local"), format!("x{bare}.local"))]
-            }
-            (true, false) => vec![(format!("server{bare}"), format!("server{bare}.md"))],
-            (true, true) => vec![],
-            (false, false) => vec![(bare.clone(), format!("x{bare}"))],
+    names.filter(|name| !name.contains('/')).flat_map(matches).collect()
+}
+
+/// Returns paths that are denied in one folder, each with a similar path.
+fn denied_paths(policy: &PathPolicy) -> Vec<(String, String)> {
+    let globs = policy.deny.iter().filter_map(|glob| glob.rsplit_once('/'));
+    let globs = globs.filter(|(folder, _)| !folder.contains('*'));
+    let paths = globs.flat_map(|(folder, name)| match name {
+        "**" => vec![(format!("{folder}/a.md"), format!("{folder}x/a.md"))],
+        name => {
+            let below = |(name, almost)| (format!("{folder}/{name}"), format!("{folder}/{almost}"));
+            matches(name).into_iter().map(below).collect()
         }
     });
-    pairs.collect()
+    paths.collect()
+}
+
+/// Returns names that match a glob, each with a similar name.
+fn matches(name: &str) -> Vec<(String, String)> {
+    let bare = name.replace('*', "");
+    let has_wildcard = |at_start: bool| {
+        if at_start { name.starts_with('*') } else { name.ends_with('*') }
+    };
+    match (has_wildcard(true), has_wildcard(false)) {
+        (false, true) => {
+            ["", ".local", ".md"].map(|end| (format!("{bare}{end}"), format!("x{bare}{end}"))).to_vec()
+        }
+        (true, false) => vec![(format!("server{bare}"), format!("server{bare}.md"))],
+        (true, true) => vec![],
+        (false, false) => vec![(bare.clone(), format!("x{bare}"))],
+    }
 }
 
 fn path_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
-    let (_, policy) = tool(bench.subject)?;
+    let (tool, policy) = tool(bench.subject)?;
     let of = |path: String, expected| {
         // A file named `.git` would make git treat the folder as a repository.
         let is_git = path.split('/').any(|segment| segment.eq_ignore_ascii_case(".git"));
@@ -163,6 +178,8 @@ fn path_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
         let mut reads: Vec<_> = ["a.md", "deep/er/a.md", "data.json", "no-extension"]
             .map(|name| of(format!("{folder}/{name}"), ReadOutcome::Returned))
             .into();
+        let place = request::place(tool, &format!("{folder}/some.md"));
+        reads.extend(place.map(|place| of(place, ReadOutcome::Returned)));
         for (name, almost) in denied(policy) {
             reads.push(of(format!("{folder}/{almost}"), ReadOutcome::Returned));
             for path in [
@@ -194,6 +211,12 @@ fn path_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     }
     for (name, _) in denied(policy) {
         reads.push(of(name, ReadOutcome::Refused));
+    }
+    for (path, almost) in denied_paths(policy) {
+        reads.push(of(path, ReadOutcome::Refused));
+        if policy.judge(&almost).is_ok() {
+            reads.push(of(almost, ReadOutcome::Returned));
+        }
     }
     for path in ["other.md", "other/a.md", "src/main.rs", "notes/plan.md"] {
         reads.push(of(path.into(), ReadOutcome::Refused));
@@ -240,16 +263,24 @@ fn link_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     Ok(cases)
 }
 
+/// Returns the required result for a missing file: an answer that reports it if the tool's result has a member for that,
+/// otherwise a refusal.
+fn missing(tool: &ToolSpec) -> ReadOutcome {
+    let result = tool.output.wire();
+    let has = |name| result["properties"][name]["type"] == "boolean";
+    if has("exists") || has("found") { ReadOutcome::Missing } else { ReadOutcome::Refused }
+}
+
 fn other_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
-    let (_, policy) = tool(bench.subject)?;
+    let (tool, policy) = tool(bench.subject)?;
     let mut cases = Vec::new();
     for folder in folders(policy) {
         let of =
             |name: &str, fixture, expected| PathRead { path: format!("{folder}/{name}"), fixture, expected };
         let holding = |bytes: &[u8]| Fixture::Holding(Bytes(bytes.to_vec()));
         let reads = vec![
-            of("missing.md", Fixture::Nothing, ReadOutcome::Missing),
-            of("deep/er/missing.md", Fixture::Nothing, ReadOutcome::Missing),
+            of("missing.md", Fixture::Nothing, missing(tool)),
+            of("deep/er/missing.md", Fixture::Nothing, missing(tool)),
             of("folder.md", Fixture::Folder, ReadOutcome::Refused),
             of("latin-1.md", holding(b"gr\xf6\xdfe\n"), ReadOutcome::Refused),
             of("utf-16.md", holding(b"\xff\xfea\0b\0"), ReadOutcome::Refused),
@@ -278,6 +309,10 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let before = Moment::capture(&scene)?;
     for it in &reads {
         let call = call(tool, &it.path)?;
+        // The tool's schema may permit fewer names than its policy.
+        if it.expected != ReadOutcome::Refused && !request::may_name(&call) {
+            continue;
+        }
         let Some(message) = client.attempt(tool, &call.arguments)? else {
             continue;
         };
@@ -351,7 +386,7 @@ mod tests {
     fn derived_paths_agree_with_the_policy() {
         let policy = PathPolicy {
             allow: &["docs/**", ".claude/memory/**", "README.md"],
-            deny: &["**/.env*", "**/secrets*", "**/*.key", "**/.git"],
+            deny: &["**/.env*", "**/secrets*", "**/*.key", "**/.git", "docs/inner*", "docs/private/**"],
         };
         for folder in folders(&policy) {
             for (name, almost) in denied(&policy) {
@@ -362,8 +397,13 @@ mod tests {
                 assert!(policy.judge(&format!("{folder}/{almost}")).is_ok(), "{almost}");
             }
         }
+        for (path, almost) in denied_paths(&policy) {
+            assert!(policy.judge(&path).is_err(), "{path}");
+            assert!(policy.judge(&almost).is_ok(), "{almost}");
+        }
+        assert_eq!(denied_paths(&policy).len(), 4);
         assert_eq!(folders(&policy).count(), 2);
-        assert_eq!(denied(&policy).len(), 6);
+        assert_eq!(denied(&policy).len(), 8);
         assert!(policy.judge(&sample(&policy)).is_ok());
     }
 
