@@ -95,12 +95,14 @@ pub fn may_name(call: &Call) -> bool {
 }
 
 /// Returns the path of a document that the contract lets `tool` name: `wanted` if possible, otherwise one in the folder and with
-/// the extension of a valid example's path. `None` if the contract has no example of such a path.
+/// the extension of a valid example's path, where letters may stand for digits. `None` if the contract has no example of such a path.
 pub fn place(tool: &'static ToolSpec, wanted: &str) -> Option<String> {
     let name = wanted.rsplit_once('/').map_or(wanted, |(_, name)| name);
     let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem).to_lowercase();
-    let keep = |kept: fn(&char) -> bool| stem.chars().filter(kept).collect::<String>();
-    let stems = [keep(|_| true), keep(char::is_ascii_alphanumeric), keep(char::is_ascii_lowercase)];
+    let plain: String = stem.chars().filter(char::is_ascii_alphanumeric).collect();
+    let digit = |c: char| c.to_digit(10).and_then(|digit| char::from_digit(digit + 10, 20));
+    let letters = plain.chars().map(|c| digit(c).unwrap_or(c)).collect();
+    let stems = [stem.clone(), plain, letters];
     let paths = examples(tool).filter_map(|request| tool.path_of(&request));
     let shapes = paths.map(|path| {
         let name = path.rfind('/').map_or(0, |slash| slash + 1);

@@ -1,5 +1,7 @@
 //! The server under test: its contract, and the instructions to start and reach it.
 
+use std::collections::BTreeSet;
+
 use tabellion_runtime::{
     ContractSpec, ToolSpec,
     spec::{Effect, EffectKind, GuaranteeKind},
@@ -130,10 +132,25 @@ impl Subject {
         place.unwrap_or_else(|| wanted.to_owned())
     }
 
-    /// Returns requests about the document that `with` names: for each tool, one per effect, or its example if it has none.
+    /// Returns a request that has an effect of this kind on the document that `with` names, or on its [`place`](Self::place).
+    pub fn placed(&self, kind: EffectKind, with: With<'_>) -> Option<Call> {
+        let path = self.place(kind, with.path);
+        self.request(kind, With { path: &path, ..with })
+    }
+
+    /// Returns the paths by which the server's tools can name a document: `wanted`, or places like their examples'.
+    pub fn places(&self, wanted: &str) -> BTreeSet<String> {
+        let tools = self.operations().filter(|tool| tool.path.is_some());
+        tools.filter_map(|tool| request::place(tool, wanted)).chain([wanted.to_owned()]).collect()
+    }
+
+    /// Returns requests about the document that `with` names: for each tool, one per effect, or its example if it has none. If
+    /// the contract does not let a tool name the document, they are about one of its [`places`](Self::places).
     pub fn requests(&self, with: With<'_>) -> Vec<Call> {
         let mut calls = Vec::new();
         for tool in self.operations() {
+            let place = request::place(tool, with.path);
+            let with = With { path: place.as_deref().unwrap_or(with.path), ..with };
             if tool.effects.is_empty() {
                 let arguments = request::examples(tool).next();
                 calls.extend(

@@ -146,7 +146,7 @@ fn mutate(bench: &Bench<'_>, scene: &Scene<'_>, talk: &mut Talk<'_>) -> Result<(
     for number in 0..bench.pick(60, 300) {
         let content = format!("# Plan {number}\n");
         let with = With { path: DOCUMENT, content: &content, ..With::default() };
-        let Some(call) = bench.subject.request(EffectKind::Write, with) else {
+        let Some(call) = bench.subject.placed(EffectKind::Write, with) else {
             return Err(not_applicable("the server has no tool that writes a document"));
         };
         let params = talk.params(scene, call.tool, &call.arguments)?;
@@ -159,7 +159,7 @@ fn memory(bench: &Bench<'_>, _: &Case) -> Judgement {
     let scene = library(bench, DOCUMENT_COUNT, "Nothing of interest.\n")?;
     let mut talk = Talk::open(bench.subject, &scene)?;
     let with = With { path: DOCUMENT, ..With::default() };
-    if let Some(call) = bench.subject.request(EffectKind::Read, with) {
+    if let Some(call) = bench.subject.placed(EffectKind::Read, with) {
         let params = talk.params(&scene, call.tool, &call.arguments)?;
         talk.ask(&json!(1), "tools/call", params)?;
     }

@@ -80,10 +80,11 @@ const QUICK_KINDS: [EffectKind; 2] = [EffectKind::Append, EffectKind::ReplaceSec
 
 fn untouched(bench: &Bench<'_>, case: &Case) -> Judgement {
     let row: Row = case.read()?;
-    let (documents, content) = (row.documents()?, row.content()?);
+    let (tool, _) = bench.subject.tool_with(row.kind()).ok_or_else(missing_tool)?;
+    let (documents, content) = (row.documents(tool)?, row.content()?);
     let scene = table::scene(bench, &documents)?;
     let mut client = scene.start()?;
-    for document in documents {
+    for document in &documents {
         let path = &document.path;
         let call = bench.request(row.kind(), table::with(document, &content.text))?;
         let reply = client.make(&call)?;

@@ -5,12 +5,12 @@ use crate::checks::prelude::*;
 /// Path of a document without uncommitted changes.
 pub(super) const DOCUMENT: &str = "notes/plan.md";
 
+/// Its text.
+pub(super) const TEXT: &str = "# Plan\n\nIntro.\n\n## Scope\n\nAll of it.\n\n## Twice\n\none\n\n## Twice\n\ntwo\n\n```\n## Fenced\n```\n";
+
 /// Committed documents. The contract's examples name some of them.
 const DOCUMENTS: &[(&str, &str)] = &[
-    (
-        DOCUMENT,
-        "# Plan\n\nIntro.\n\n## Scope\n\nAll of it.\n\n## Twice\n\none\n\n## Twice\n\ntwo\n\n```\n## Fenced\n```\n",
-    ),
+    (DOCUMENT, TEXT),
     ("a.md", "# A\n\nbudget\n"),
     ("index.mdx", "# Index\n"),
     ("notes/staged.md", "# Staged\n\nold\n"),

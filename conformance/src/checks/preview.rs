@@ -9,7 +9,7 @@ use crate::{
     bytes::Bytes,
     checks::prelude::*,
     documents::{CHANGES, on_section},
-    request::with_effect,
+    request::{self, with_effect},
 };
 
 use super::{
@@ -111,11 +111,11 @@ fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
 
 fn judge_writes_nothing(bench: &Bench<'_>, case: &Case) -> Judgement {
     let (row, pair): (Row, _) = (case.read()?, require_pair(bench)?);
-    let documents = row.documents()?;
+    let documents = row.documents(pair.applies)?;
     let scene = table::scene(bench, &documents)?;
     let mut client = scene.start()?;
     let before = Moment::capture(&scene)?;
-    for document in documents {
+    for document in &documents {
         let with = table::with(document, &row.content()?.text);
         let (_, preview) = pair.calls(row.kind(), with)?;
         client.make_if_possible(&preview)?;
@@ -125,10 +125,10 @@ fn judge_writes_nothing(bench: &Bench<'_>, case: &Case) -> Judgement {
 
 fn judge_equals_result(bench: &Bench<'_>, case: &Case) -> Judgement {
     let (row, pair): (Row, _) = (case.read()?, require_pair(bench)?);
-    let (documents, content) = (row.documents()?, row.content()?);
+    let (documents, content) = (row.documents(pair.applies)?, row.content()?);
     let scene = table::scene(bench, &documents)?;
     let mut client = scene.start()?;
-    for document in documents {
+    for document in &documents {
         let before = document.text().into_bytes();
         let (applies, preview) = pair.calls(row.kind(), table::with(document, &content.text))?;
         let Some(previewed) = client.make_if_possible(&preview)? else {
@@ -154,11 +154,13 @@ fn judge_equals_result(bench: &Bench<'_>, case: &Case) -> Judgement {
                 "what the server answers to a preview is no diff, with which the change could be compared",
             ));
         }
-        let shown = patch::applied(&scene.library(), &document.path, &before, diff)?.map_err(|why| {
-            fail(format!("the diff of the preview of `{}` does not apply: {why}", document.path))
-        })?;
+        let shown =
+            patch::applied(&scene.library(), &document.path, Some(&before), diff)?.map_err(|why| {
+                fail(format!("the diff of the preview of `{}` does not apply: {why}", document.path))
+            })?;
         let found = scene.read(&document.path);
-        if found.as_deref() != Some(&shown) {
+        // A diff does not tell an empty document from a missing one.
+        if found.as_deref().unwrap_or_default() != shown {
             let what = format!("`{}` differs from its preview ({})", document.path, document.name);
             return Err(fail(what).showing(&document.path, Some(&shown), found.as_deref()));
         }
@@ -303,10 +305,11 @@ fn stale_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
 
 fn judge_stale(bench: &Bench<'_>, case: &Case) -> Judgement {
     let (edit, pair): (InterveningEdit, _) = (case.read()?, require_pair(bench)?);
-    let path = person::DOCUMENT;
+    let path =
+        &*request::place(pair.applies, person::DOCUMENT).unwrap_or_else(|| person::DOCUMENT.to_owned());
     let kinds = pair.kinds(bench).into_iter();
     for kind in kinds.take(bench.pick(2, usize::MAX)) {
-        let scene = person::at_work(bench)?;
+        let scene = person::at_work_beside(bench, &[(path, person::TEXT)])?;
         let mut client = scene.start()?;
         let with = With { path, content: "## Scope\n\nless\n", target: "## Scope" };
         let (applies, preview) = pair.calls(kind, with)?;

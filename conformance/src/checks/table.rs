@@ -4,7 +4,7 @@ use crate::{
     check::each_alone,
     checks::prelude::*,
     documents::{self, CHANGES, Content, Document},
-    promises,
+    promises, request,
 };
 
 /// An effect with a content, and the documents to apply it to.
@@ -71,17 +71,28 @@ impl Row {
         found.ok_or_else(|| Stop::Harness(format!("unknown content `{}`", self.content)))
     }
 
-    pub(super) fn documents(&self) -> Result<Vec<&'static Document>, Stop> {
-        let document = |name: &String| {
-            let found = documents::named(name);
-            found.ok_or_else(|| Stop::Harness(format!("unknown document `{name}`")))
-        };
-        self.documents.iter().map(document).collect()
+    /// Returns the documents, at paths that `applies` can name. If the contract permits few names, two may get the same path;
+    /// then only the first is returned.
+    pub(super) fn documents(&self, applies: &'static ToolSpec) -> Result<Vec<Document>, Stop> {
+        let mut found: Vec<Document> = Vec::new();
+        for name in &self.documents {
+            let document = documents::named(name);
+            let mut document =
+                document.cloned().ok_or_else(|| Stop::Harness(format!("unknown document `{name}`")))?;
+            if applies.path.is_some() {
+                let Some(path) = request::place(applies, &document.path) else { continue };
+                document.path = path;
+            }
+            if found.iter().all(|it| it.path != document.path) {
+                found.push(document);
+            }
+        }
+        nonempty(found, "no example of the contract has a path of a document to change")
     }
 }
 
 /// Creates a library of `documents`.
-pub(super) fn scene<'a>(bench: &Bench<'a>, documents: &[&Document]) -> Result<Scene<'a>, Stop> {
+pub(super) fn scene<'a>(bench: &Bench<'a>, documents: &[Document]) -> Result<Scene<'a>, Stop> {
     let texts = documents.iter().map(|it| (it.path.as_str(), it.text()));
     bench.scene(&texts.collect::<Vec<_>>())
 }

@@ -98,7 +98,7 @@ impl Mutation {
             Self::ReplaceSection => (EffectKind::ReplaceSection, section()),
         };
         let with = With { path: self.path(), content: &content, target: "## Scope" };
-        subject.request(kind, with).ok_or_else(no_tool)
+        subject.placed(kind, with).ok_or_else(no_tool)
     }
 
     /// Makes the call that must precede the mutation: an insertion before an undo.
@@ -113,7 +113,9 @@ impl Mutation {
 
 /// Returns the initial documents of each library: [`DOCUMENTS`], and the files that the contract names.
 pub(super) fn documents(subject: &Subject) -> Vec<(String, &'static str)> {
-    let mut all: Vec<_> = DOCUMENTS.iter().map(|(path, text)| ((*path).to_owned(), *text)).collect();
+    let places =
+        |&(path, text): &(&str, &'static str)| subject.places(path).into_iter().map(move |path| (path, text));
+    let mut all: Vec<_> = DOCUMENTS.iter().flat_map(places).collect();
     for mutation in [Mutation::AppendEntry, Mutation::AppendText] {
         if let Ok(call) = mutation.call(subject) {
             all.push((call.path(), "{}\n"));
@@ -173,7 +175,7 @@ pub(super) fn make_successfully(
 pub(super) fn next_mutation(subject: &Subject, call: &Call) -> Result<Call, Stop> {
     let mut kinds = [EffectKind::Append, EffectKind::Write, EffectKind::Delete].into_iter();
     let with = With { path: NEXT, content: "One more.\n", target: "" };
-    let found = kinds.find_map(|kind| subject.request(kind, with));
+    let found = kinds.find_map(|kind| subject.placed(kind, with));
     let own = [Mutation::AppendEntry, Mutation::AppendText, Mutation::Insert].into_iter();
     let mut own = own.filter_map(|mutation| mutation.call_with(subject, "One more.\n").ok());
     let found = found.or_else(|| own.find(|it| it.path() != call.path() || call.tool.path.is_none()));

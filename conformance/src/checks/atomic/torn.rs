@@ -65,9 +65,10 @@ pub(in crate::checks) fn describe_torn_read(found: &[u8], texts: &[String]) -> O
 pub(super) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let Overwrites { times, bytes } = case.read()?;
     let texts = ["one", "two"].map(|name| version_text(name, bytes));
-    let scene = bench.scene(&[(DOCUMENT, &texts[0])])?;
+    let document = &*bench.subject.place(EffectKind::Write, DOCUMENT);
+    let scene = bench.scene(&[(document, &texts[0])])?;
     let mut client = scene.start()?;
-    let path = scene.path(DOCUMENT);
+    let path = scene.path(document);
     let stop = AtomicBool::new(false);
     let read_repeatedly = || -> (usize, Option<String>) {
         let mut reads = 0;
@@ -88,7 +89,7 @@ pub(super) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
             if stop.load(Ordering::Relaxed) {
                 break;
             }
-            let with = With { path: DOCUMENT, content: &texts[number % 2], target: "" };
+            let with = With { path: document, content: &texts[number % 2], target: "" };
             let call = bench.subject.request(EffectKind::Write, with);
             let call = call.ok_or_else(|| not_applicable("the server has no tool that writes"))?;
             client.make(&call)?.must(format!("a write of {bytes} bytes"))?;
@@ -113,7 +114,7 @@ pub(super) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     bench.trace.did(format!("a program reads the document {reads} times meanwhile"));
     if let Some(torn) = torn {
         return Err(fail(format!(
-            "a program that read `{DOCUMENT}` while it was overwritten found {torn} instead of one of the two versions \
+            "a program that read `{document}` while it was overwritten found {torn} instead of one of the two versions \
              of {bytes} bytes"
         )));
     }

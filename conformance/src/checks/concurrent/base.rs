@@ -41,7 +41,7 @@ pub(super) fn shrink(case: &Case) -> Vec<Case> {
 }
 
 pub(super) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
-    let scene = bench.scene(&[(NOTE, "# Note\n\nfirst\n")])?;
+    let scene = bench.scene(&[(&bench.subject.place(EffectKind::Write, NOTE), "# Note\n\nfirst\n")])?;
     let mut client = scene.start()?;
     let base = base(bench, &mut client)?;
     match case.read()? {
@@ -60,7 +60,7 @@ fn base(bench: &Bench<'_>, client: &mut Client<'_>) -> Result<Value, Stop> {
 
 fn request(bench: &Bench<'_>, kind: EffectKind, path: &str, content: &str) -> Result<Call, Stop> {
     let with = With { path, content, target: "" };
-    let call = bench.subject.request(kind, with);
+    let call = bench.subject.placed(kind, with);
     call.ok_or_else(|| not_applicable("the server can't both read and write"))
 }
 
@@ -102,6 +102,7 @@ fn judge_race(bench: &Bench<'_>, scene: &Scene<'_>, path: &str, base: &Value, se
     let work = |(mut client, call): (Client<'_>, Call)| write(&mut client, &call, base);
     let replies = at_once(clients.into_iter().zip(calls?).collect(), work)?;
     let done: Vec<_> = (0..servers).filter(|server| replies[*server].done().is_some()).collect();
+    let path = &*bench.subject.place(EffectKind::Write, path);
     let found = scene.read(path).unwrap_or_default();
     ensure(done.len() == 1, || {
         format!("of {servers} writes with the same base {} were accepted instead of one", done.len())

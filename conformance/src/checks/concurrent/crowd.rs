@@ -44,6 +44,18 @@ pub(super) enum Activity {
     Several,
 }
 
+impl Activity {
+    /// Returns the [`place`](Subject::place) of a document for these edits.
+    fn place(self, bench: &Bench<'_>, path: &str) -> String {
+        let kind = match self {
+            Self::Append | Self::Several => EffectKind::Append,
+            Self::Sections => EffectKind::ReplaceSection,
+            Self::Create => EffectKind::Write,
+        };
+        bench.subject.place(kind, path)
+    }
+}
+
 impl Crowd {
     fn case(self) -> Case {
         let Self { servers, edits, .. } = self;
@@ -138,11 +150,12 @@ fn run<'a>(bench: &Bench<'a>, crowd: Crowd) -> Result<CrowdResult<'a>, Stop> {
     }
     let parts =
         (0..crowd.servers * crowd.edits).map(|part| format!("{}\n\n- none {part}\n\n", heading(part)));
+    let place = |path: &str| crowd.what.place(bench, path);
     let mut documents = vec![
-        (LIST.to_owned(), "# List\n".to_owned()),
-        (PARTS.to_owned(), format!("# Parts\n\n{}", parts.collect::<String>())),
+        (place(LIST), "# List\n".to_owned()),
+        (place(PARTS), format!("# Parts\n\n{}", parts.collect::<String>())),
     ];
-    documents.extend((0..crowd.servers).map(|server| (own_document(server), "# Own\n".to_owned())));
+    documents.extend((0..crowd.servers).map(|server| (place(&own_document(server)), "# Own\n".to_owned())));
     let documents: Vec<_> = documents.iter().map(|(path, text)| (&**path, text)).collect();
     let scene = bench.scene(&documents)?;
     let mut clients = vec![scene.start()?];
@@ -177,14 +190,16 @@ fn run<'a>(bench: &Bench<'a>, crowd: Crowd) -> Result<CrowdResult<'a>, Stop> {
 pub(in crate::checks) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let case: Crowd = case.read()?;
     let CrowdResult { scene, before, edits } = run(bench, case)?;
+    let place = |path: &str| case.what.place(bench, path);
     let text = |path: &str| String::from_utf8_lossy(&scene.read(path).unwrap_or_default()).into_owned();
     match case.what {
-        Activity::Create => ensure_one_of(&edits, &text(NEW))?,
-        Activity::Sections => ensure_parts(&edits, &text(PARTS))?,
-        Activity::Append => ensure_list(&edits, LIST, &text(LIST))?,
+        Activity::Create => ensure_one_of(&edits, &text(&place(NEW)))?,
+        Activity::Sections => ensure_parts(&edits, &text(&place(PARTS)))?,
+        Activity::Append => ensure_list(&edits, LIST, &text(&place(LIST)))?,
         Activity::Several => {
             let paths = [LIST.to_owned()].into_iter().chain((0..case.servers).map(own_document));
             for path in paths {
+                let path = place(&path);
                 let of = |edit: &&Edit| edit.call.path() == path;
                 let edits: Vec<_> = edits.iter().filter(of).cloned().collect();
                 ensure_list(&edits, &path, &text(&path))?;

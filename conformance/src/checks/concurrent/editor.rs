@@ -91,8 +91,9 @@ pub(super) fn shrink(case: &Case) -> Vec<Case> {
 pub(super) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let editing: EditorCase = case.read()?;
     edits::ensure_partial(bench.subject, EffectKind::Append)?;
-    let scene = bench.scene(&[(NOTE, "# Note\n")])?;
-    let mut editor = Editor::new(scene.path(NOTE), editing.style);
+    let note = &*bench.subject.place(EffectKind::Append, NOTE);
+    let scene = bench.scene(&[(note, "# Note\n")])?;
+    let mut editor = Editor::new(scene.path(note), editing.style);
     let answers = AtomicUsize::new(0);
     let mut dice = bench.dice(&case.name);
     let serve = |server: usize| -> Result<Vec<Edit>, Stop> {
@@ -124,13 +125,19 @@ pub(super) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     saved?;
     let mut edits: Vec<_> = edits?.into_iter().flatten().collect();
     edits.push(edits::make_last(bench, &scene, NOTE)?);
-    let judged = judge_versions(bench, &scene, &edits, &editor);
+    let judged = judge_versions(bench, &scene, note, &edits, &editor);
     judged.map_err(|stop| stop.shows(Shows::Documents))?;
-    judge_agreement(bench, &scene, &edits)
+    judge_agreement(bench, &scene, note, &edits)
 }
 
 /// Fails if a save or an acknowledged edit is in no version, or a refused edit in any.
-fn judge_versions(bench: &Bench<'_>, scene: &Scene<'_>, edits: &[Edit], editor: &Editor) -> Judgement {
+fn judge_versions(
+    bench: &Bench<'_>,
+    scene: &Scene<'_>,
+    note: &str,
+    edits: &[Edit],
+    editor: &Editor,
+) -> Judgement {
     let mut versions = history::versions(&scene.library())?;
     let saves = &editor.saves;
     let keeps = if bench.subject.should_commit() { Keeps::Exactly } else { Keeps::Within };
@@ -138,10 +145,10 @@ fn judge_versions(bench: &Bench<'_>, scene: &Scene<'_>, edits: &[Edit], editor: 
     if let Some(first) = lost.first() {
         let (all, of) = (lost.len(), saves.len());
         let what = format!(
-            "{all} of {of} saves of the editor are neither in `{NOTE}` nor in any stored version, although the editor did \
+            "{all} of {of} saves of the editor are neither in `{note}` nor in any stored version, although the editor did \
              not overwrite them itself"
         );
-        return Err(fail(what).showing(NOTE, Some(&first.content), scene.read(NOTE).as_deref()));
+        return Err(fail(what).showing(note, Some(&first.content), scene.read(note).as_deref()));
     }
     if matches!(keeps, Keeps::Within) {
         // Without a history, the editor is responsible for text that it overwrote; and if both write in place, the suite
@@ -160,7 +167,7 @@ fn judge_versions(bench: &Bench<'_>, scene: &Scene<'_>, edits: &[Edit], editor: 
         match (edit.is_done(), most.unwrap_or_default()) {
             (true, 1) | (false, 0) => Ok(()),
             (true, 0) => Err(fail(format!(
-                "the edit {token} was acknowledged, but is neither in `{NOTE}` nor in any stored version"
+                "the edit {token} was acknowledged, but is neither in `{note}` nor in any stored version"
             ))),
             (false, _) => Err(fail(format!("the edit {token} was refused, but a version contains it"))),
             (true, times) => Err(fail(format!("a version contains the edit {token} {times} times"))),
@@ -170,7 +177,7 @@ fn judge_versions(bench: &Bench<'_>, scene: &Scene<'_>, edits: &[Edit], editor: 
 }
 
 /// Fails unless folder, index, HEAD and log agree and no other file remains.
-fn judge_agreement(bench: &Bench<'_>, scene: &Scene<'_>, edits: &[Edit]) -> Judgement {
+fn judge_agreement(bench: &Bench<'_>, scene: &Scene<'_>, note: &str, edits: &[Edit]) -> Judgement {
     edits::ensure_in_history(bench, &scene.library(), scene.own(), edits)
         .map_err(|stop| stop.shows(Shows::Commits))?;
     let view = settled::view(scene)?;
@@ -180,7 +187,7 @@ fn judge_agreement(bench: &Bench<'_>, scene: &Scene<'_>, edits: &[Edit]) -> Judg
             format!("folder, index and HEAD do not agree; git status says: {status}")
         })?;
     }
-    let others = view.library.files.keys().find(|path| path.to_str() != Some(NOTE));
+    let others = view.library.files.keys().find(|path| path.to_str() != Some(note));
     ensure(others.is_none(), || {
         format!("`{}` is left over", others.map(|path| path.display().to_string()).unwrap_or_default())
     })?;

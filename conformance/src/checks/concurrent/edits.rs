@@ -44,7 +44,7 @@ impl Edit {
         };
         let with = With { path, content: &content, target };
         let words = semantics::words(Some(kind));
-        let call = subject.request(kind, with);
+        let call = subject.placed(kind, with);
         Ok(Self {
             token: token.to_owned(),
             call: call.ok_or_else(|| not_applicable(format!("the server has no tool for {words}")))?,
@@ -53,7 +53,7 @@ impl Edit {
         })
     }
 
-    /// Returns an append that is not yet made.
+    /// Returns an append that is not yet made, to the document at `path` or its [`place`](Subject::place).
     ///
     /// # Errors
     /// If the server has no tool for it.

@@ -74,7 +74,8 @@ pub(super) fn shrink(case: &Case) -> Vec<Case> {
 
 pub(super) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let usage: GitCase = case.read()?;
-    let scene = bench.scene(&[(NOTE, "# Note\n"), (MINE, "# Mine\n")])?;
+    let note = &*bench.subject.place(EffectKind::Append, NOTE);
+    let scene = bench.scene(&[(note, "# Note\n"), (MINE, "# Mine\n")])?;
     let has_staged = usage.habit != Habit::CommitAll;
     if has_staged {
         scene.put(STAGED, "# Staged\n")?;
@@ -94,11 +95,11 @@ pub(super) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     served?;
     drop(client);
     edits.push(edits::make_last(bench, &scene, NOTE)?);
-    edits::ensure_in_text(&edits, NOTE, &String::from_utf8_lossy(&scene.read(NOTE).unwrap_or_default()))?;
+    edits::ensure_in_text(&edits, note, &String::from_utf8_lossy(&scene.read(note).unwrap_or_default()))?;
     if usage.habit != Habit::Add {
         // `git commit --all` includes the changes that a server without commits has left.
         let takes_all = usage.habit == Habit::CommitAll && !bench.subject.should_commit();
-        judge_person(&scene, usage.times, takes_all)?;
+        judge_person(&scene, usage.times, takes_all.then_some(note))?;
     }
     if has_staged {
         judge_staged(&scene)?;
@@ -156,9 +157,9 @@ pub(super) fn git_with_retry(root: &Path, command: &[&str]) -> Judgement {
     Ok(())
 }
 
-/// Fails unless each commit of the person is in the history once and changes only the person's own document; or, if
-/// `takes_all`, also the server's.
-fn judge_person(scene: &Scene<'_>, times: usize, takes_all: bool) -> Judgement {
+/// Fails unless each commit of the person is in the history once and changes only the person's own document; or also
+/// `others`, the server's.
+fn judge_person(scene: &Scene<'_>, times: usize, others: Option<&str>) -> Judgement {
     let commits = history::commits(&scene.library(), &scene.own().except(&["HEAD"]))?;
     for number in 0..times {
         let name = by_hand(number);
@@ -169,8 +170,9 @@ fn judge_person(scene: &Scene<'_>, times: usize, takes_all: bool) -> Judgement {
         let mine = format!("- {name}");
         let is_mine = commit.paths.iter().eq([MINE]) && commit.added == [&*mine];
         let has_mine = commit.paths.contains(MINE) && commit.added.contains(&mine);
-        let has_others = commit.paths.iter().any(|path| path != MINE && path != NOTE);
-        ensure(is_mine || takes_all && has_mine && !has_others, || {
+        let is_expected = |path: &String| path == MINE || Some(&**path) == others;
+        let takes_others = others.is_some() && commit.paths.iter().all(is_expected);
+        ensure(is_mine || has_mine && takes_others, || {
             format!("the person's commit {name} changes {:?} and adds {:?}", commit.paths, commit.added)
         })?;
     }

@@ -53,15 +53,16 @@ pub(super) fn shrink(case: &Case) -> Vec<Case> {
 pub(super) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let parameters: ReaderCase = case.read()?;
     let texts = ["one", "two"].map(|name| version_text(name, parameters.bytes));
+    let path = bench.subject.place(EffectKind::Write, DOCUMENT);
     let request = |kind, content| {
-        let with = With { path: DOCUMENT, content, target: "" };
+        let with = With { path: &path, content, target: "" };
         let call = bench.subject.request(kind, with);
         call.ok_or_else(|| not_applicable("the server can't both read and overwrite"))
     };
     let read = request(EffectKind::Read, "")?;
     let write: Result<Vec<_>, _> = texts.iter().map(|text| request(EffectKind::Write, text)).collect();
     let write = write?;
-    let scene = bench.scene(&[(DOCUMENT, &texts[0])])?;
+    let scene = bench.scene(&[(&path, &texts[0])])?;
     let mut writer = scene.start()?;
     ensure_reads_whole(&mut writer, &read, &texts[0])?;
     if parameters.same_server {

@@ -31,12 +31,13 @@ pub(super) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let switching: Switching = case.read()?;
     let texts = ["one", "two"].map(|name| version_text(name, switching.bytes));
     let with = With { path: DOCUMENT, content: "", target: "" };
-    let read = bench.subject.request(EffectKind::Read, with);
+    let read = bench.subject.placed(EffectKind::Read, with);
     let read =
         read.ok_or_else(|| not_applicable("the server has no tool that reads a document by its path"))?;
-    let scene = bench.scene(&[(DOCUMENT, &texts[0])])?;
+    let path = &*read.path();
+    let scene = bench.scene(&[(path, &texts[0])])?;
     scene.git(&["switch", "--quiet", "--create", "other"])?;
-    scene.put(DOCUMENT, &texts[1])?;
+    scene.put(path, &texts[1])?;
     scene.git(&["commit", "--quiet", "--all", "--message", "other"])?;
     let mut client = scene.start()?;
     ensure_reads_whole(&mut client, &read, &texts[1])?;

@@ -59,7 +59,7 @@ impl ClientReads {
 /// Reads a different document through each client and judges the answers.
 fn apart(bench: &Bench<'_>, case: &Case) -> Judgement {
     let ClientReads { clients, reads } = case.read()?;
-    let path = |client: usize| format!("notes/{client}.md");
+    let path = |client: usize| bench.subject.place(EffectKind::Read, &format!("notes/{client}.md"));
     let text = |client: usize| format!("# Document {client}\n");
     let documents: Vec<_> = (0..clients).map(|client| (path(client), text(client))).collect();
     let documents: Vec<_> = documents.iter().map(|(path, text)| (&**path, text)).collect();

@@ -33,7 +33,8 @@ pub(super) struct Exchange<'a> {
 impl<'a> Exchange<'a> {
     /// Creates a library with one document, in memory, and opens a conversation with its server.
     pub(super) fn open(bench: &Bench<'a>) -> Result<Self, Stop> {
-        let documents = [(DOCUMENT, "# Plan\n\n## Scope\n\nAll of it.\n")];
+        let path = bench.subject.place(EffectKind::Read, DOCUMENT);
+        let documents = [(&*path, "# Plan\n\n## Scope\n\nAll of it.\n")];
         let scene = Scene::in_memory(bench.subject, &bench.trace, &documents)?;
         let talk = Talk::open(bench.subject, &scene)?;
         let before = scene.view()?;
@@ -66,8 +67,8 @@ impl<'a> Exchange<'a> {
     pub(super) fn call(&mut self) -> Result<Value, Stop> {
         let with = With { path: "notes/new.md", content: "# New\n", ..With::default() };
         let read = With { path: DOCUMENT, ..with };
-        let call = self.subject.request(EffectKind::Write, with);
-        let call = call.or_else(|| self.subject.request(EffectKind::Read, read));
+        let call = self.subject.placed(EffectKind::Write, with);
+        let call = call.or_else(|| self.subject.placed(EffectKind::Read, read));
         let Some(call) = call else {
             return self.message("tools/list", json!({}));
         };

@@ -182,8 +182,8 @@ impl Play<'_> {
         let now = self.scene.view()?;
         if let (Some(shown), Reply::Done(_)) = (&previewed, &reply) {
             let found = self.scene.read(&edit.path);
-            let holds =
-                ensure(found.as_ref() == Some(shown), || "the document differs from its preview".into());
+            let is_shown = found.as_deref().unwrap_or_default() == shown;
+            let holds = ensure(is_shown, || "the document differs from its preview".into());
             holds.map_err(|stop| stop.showing(&edit.path, Some(shown), found.as_deref()))?;
         }
         if let (Some(_), Reply::Refused(refusal)) = (&previewed, &reply) {
@@ -260,8 +260,7 @@ impl Play<'_> {
                 })?;
                 let diff = response.pointer(pair.diff).and_then(Value::as_str);
                 let diff = diff.ok_or_else(|| fail("the preview has no diff"))?;
-                let made =
-                    patch::applied(&self.scene.library(), &edit.path, before.unwrap_or_default(), diff)?;
+                let made = patch::applied(&self.scene.library(), &edit.path, before, diff)?;
                 let made = made.map_err(|why| fail(format!("the preview's diff does not apply: {why}")))?;
                 Ok(Some(made))
             }

@@ -6,6 +6,7 @@ use crate::{
         table::{self, Row},
     },
     documents::CHANGES,
+    judgement::missing_tool,
     ledger, semantics,
 };
 
@@ -36,10 +37,11 @@ pub(super) const NO_IMPLICIT_EDITS: Check = Check {
 
 fn judge_content(bench: &Bench<'_>, case: &Case) -> Judgement {
     let row: Row = case.read()?;
-    let (documents, content) = (row.documents()?, row.content()?);
+    let (tool, _) = bench.subject.tool_with(row.kind()).ok_or_else(missing_tool)?;
+    let (documents, content) = (row.documents(tool)?, row.content()?);
     let scene = table::scene(bench, &documents)?;
     let mut client = scene.start()?;
-    for document in documents {
+    for document in &documents {
         let call = bench.request(row.kind(), table::with(document, &content.text))?;
         let before = document.text();
         let Some(reply) = client.make_if_possible(&call)? else {
@@ -60,11 +62,12 @@ fn judge_content(bench: &Bench<'_>, case: &Case) -> Judgement {
 
 fn judge_no_implicit_edits(bench: &Bench<'_>, case: &Case) -> Judgement {
     let row: Row = case.read()?;
-    let (documents, content) = (row.documents()?, row.content()?);
+    let (tool, _) = bench.subject.tool_with(row.kind()).ok_or_else(missing_tool)?;
+    let (documents, content) = (row.documents(tool)?, row.content()?);
     let scene = table::scene(bench, &documents)?;
     let mut client = scene.start()?;
     let head = || ledger::git(&scene.library(), &["rev-parse", "HEAD"]);
-    for document in documents {
+    for document in &documents {
         let path = &document.path;
         let call = bench.request(row.kind(), table::with(document, &content.text))?;
         let before_call = head()?;

@@ -1,5 +1,7 @@
 //! Checks that the log has each mutation once, and no refused call.
 
+use std::collections::BTreeSet;
+
 use crate::{
     checks::prelude::*,
     documents::on_section,
@@ -63,19 +65,21 @@ fn judge_log_entry(bench: &Bench<'_>, _: &Case) -> Judgement {
         (Delete, "notes/plan.md"),
         (Write, "notes/plan.md"),
     ];
-    let scene = bench.scene(&[("notes/plan.md", DOCUMENT), ("notes/größe & so on.md", DOCUMENT)])?;
+    let existing = steps[1..].iter().map(|(kind, path)| bench.subject.place(*kind, path));
+    let existing: BTreeSet<_> = existing.collect();
+    let scene = bench.scene(&existing.iter().map(|path| (&**path, DOCUMENT)).collect::<Vec<_>>())?;
     let mut client = scene.start()?;
     let mut expected = entries(bench, &mut client)?;
     let mut made = 0;
     for (kind, path) in steps {
         let with = With { path, content: "## Part\n\nmore\n", target: "## Scope" };
-        let Some(call) = bench.subject.request(kind, with) else {
+        let Some(call) = bench.subject.placed(kind, with) else {
             continue;
         };
         client.make(&call)?.must("a valid call")?;
         made += 1;
         scene.settle();
-        expected.push((path.to_owned(), head(&scene)?));
+        expected.push((call.path(), head(&scene)?));
         same_entries(&expected, &entries(bench, &mut client)?, "after a mutation")?;
         if made == 3 {
             scene.put("notes/person.md", "# A person's\n")?;
@@ -113,7 +117,7 @@ fn judge_refused_nothing(bench: &Bench<'_>, _: &Case) -> Judgement {
     let scene = bench.scene(&[("notes/plan.md", DOCUMENT)])?;
     let mut client = scene.start()?;
     let first = With { path: "notes/first.md", content: "# First\n", target: "" };
-    if let Some(call) = bench.subject.request(EffectKind::Write, first) {
+    if let Some(call) = bench.subject.placed(EffectKind::Write, first) {
         client.make(&call)?;
     }
     let (before, log) = (scene.view()?, entries(bench, &mut client)?);
@@ -123,7 +127,7 @@ fn judge_refused_nothing(bench: &Bench<'_>, _: &Case) -> Judgement {
     for call in calls.filter(|call| call.tool.mutating) {
         let kind = call.tool.effect(&call.arguments).map(|effect| effect.kind);
         let path = call.path();
-        let is_missing = path == "notes/missing.md" && kind != Some(EffectKind::Write);
+        let is_missing = scene.read(&path).is_none() && kind != Some(EffectKind::Write);
         if !is_missing && !kind.is_some_and(on_section) {
             continue;
         }

@@ -85,10 +85,11 @@ fn judge_only_its_document(bench: &Bench<'_>, case: &Case) -> Judgement {
         Mutation::Effect(change) => CHANGES[change.effect],
         Mutation::Example { tool, example } => return judge_example(bench, &tool, &example),
     };
-    let scene = person::at_work(bench)?;
-    let paths: &[&str] = match kind {
-        EffectKind::Write => &[person::DOCUMENT, NEW],
-        _ => &[person::DOCUMENT],
+    let (existing, new) = (bench.subject.place(kind, person::DOCUMENT), bench.subject.place(kind, NEW));
+    let scene = person::at_work_beside(bench, &[(&existing, person::TEXT)])?;
+    let paths = match kind {
+        EffectKind::Write => vec![&*existing, &*new],
+        _ => vec![&*existing],
     };
     let mut client = scene.start()?;
     for path in paths {
@@ -100,7 +101,7 @@ fn judge_only_its_document(bench: &Bench<'_>, case: &Case) -> Judgement {
         if let Reply::Refused(refusal) = reply {
             before.same(&after)?;
             // A server need not make folders.
-            if *path == NEW {
+            if path == new {
                 continue;
             }
             return Err(refused("a valid call", &refusal));
@@ -169,11 +170,13 @@ fn commits_only(scene: &Scene<'_>, before: &Ledger, path: &str) -> Judgement {
 fn judge_person_uncommitted(bench: &Bench<'_>, case: &Case) -> Judgement {
     let change: Change = case.read()?;
     let kind = CHANGES[change.effect];
-    let scene = person::at_work(bench)?;
-    let path = match &*change.state {
-        "untracked" | "new and staged" => "notes/mine.md",
-        _ => person::DOCUMENT,
+    let (is_new, path) = match &*change.state {
+        "untracked" | "new and staged" => (true, "notes/mine.md"),
+        _ => (false, person::DOCUMENT),
     };
+    let path = &*bench.subject.place(kind, path);
+    let committed = [(path, person::TEXT)];
+    let scene = person::at_work_beside(bench, if is_new { &[] } else { &committed })?;
     if change.state == "staged and dirty" {
         scene.put(path, "# Mine\n\n## Scope\n\nstaged\n")?;
         scene.git(&["add", path])?;

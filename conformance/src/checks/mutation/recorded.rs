@@ -50,7 +50,9 @@ fn judge(bench: &Bench<'_>, _: &Case) -> Judgement {
     let calls: Vec<_> = subject.requests(with).into_iter().filter(is_tested).collect();
     let calls = nonempty(calls, "the server has no such tools")?;
     let log = resource(subject);
-    let scene = bench.scene(&[(DOCUMENT, "# Plan\n\nIntro.\n")])?;
+    let places = subject.places(DOCUMENT);
+    let scene =
+        bench.scene(&places.iter().map(|path| (&**path, "# Plan\n\nIntro.\n")).collect::<Vec<_>>())?;
     let mut client = scene.start()?;
     let mut expected = match log {
         Some(log) => entries(&mut client, log)?,

@@ -1,5 +1,7 @@
 //! Checks a sequence of mutations: as many commits and log entries, and a sound repository.
 
+use std::collections::BTreeSet;
+
 use super::log;
 use crate::{
     check::{counted, fewer_steps},
@@ -55,12 +57,15 @@ fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
 
 fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let steps: Vec<MutationStep> = case.read()?;
-    let scene = bench.scene(&[(PATHS[0], DOCUMENT), (PATHS[1], DOCUMENT)])?;
+    let place = |kind, path: usize| bench.subject.place(kind, PATHS[path]);
+    let places = steps.iter().flat_map(|step| [0, 1].map(|path| place(CHANGES[step.effect], path)));
+    let places: BTreeSet<_> = places.collect();
+    let scene = bench.scene(&places.iter().map(|path| (&**path, DOCUMENT)).collect::<Vec<_>>())?;
     let mut client = scene.start()?;
     let before = scene.view()?.library;
     let mut paths = Vec::new();
     for MutationStep { effect, path, content } in &steps {
-        let path = PATHS[*path];
+        let path = &*place(CHANGES[*effect], *path);
         let with = With { path, content, target: "## Scope" };
         let call = bench.request(CHANGES[*effect], with)?;
         let before_call = scene.read(path);

@@ -53,7 +53,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let quick = [EffectKind::Write, EffectKind::ReplaceSection];
     for &kind in bench.pick(&quick[..], &CHANGES) {
         let with = With { path: DOCUMENT, content: "## Scope\n\nless\n", target: "## Scope" };
-        if let Some(call) = bench.subject.request(kind, with) {
+        if let Some(call) = bench.subject.placed(kind, with) {
             judge_call(bench, &state, &call)?;
         }
     }
@@ -61,7 +61,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
 }
 
 fn judge_call(bench: &Bench<'_>, state: &str, call: &Call) -> Judgement {
-    let scene = bench.scene(&[(DOCUMENT, TEXT), (CONTESTED, "# Library\n")])?;
+    let scene = bench.scene(&[(&*call.path(), TEXT), (CONTESTED, "# Library\n")])?;
     enter_state(&scene, state)?;
     let mut client = scene.start()?;
     let before = Moment::capture(&scene)?;
@@ -112,9 +112,10 @@ fn judge_accepted(
     after: &Moment,
 ) -> Judgement {
     let kind = call.tool.effect(&call.arguments).map(|effect| effect.kind);
-    let found = scene.read(DOCUMENT);
+    let path = &*call.path();
+    let found = scene.read(path);
     semantics::allowed(call, Some(TEXT.as_bytes()), found.as_deref())?;
-    before.same_documents(after, &[DOCUMENT])?;
+    before.same_documents(after, &[path])?;
     before.same_around(after)?;
     before.same_control(after)?;
     before.same_in_progress(after)?;
@@ -122,8 +123,8 @@ fn judge_accepted(
         return Ok(());
     }
     let (old, new) = (&before.view.library, &after.view.library);
-    same_lines("the index", &old.index, &new.index, DOCUMENT)?;
-    same_lines("`git status`", &old.status, &new.status, DOCUMENT)?;
+    same_lines("the index", &old.index, &new.index, path)?;
+    same_lines("`git status`", &old.status, &new.status, path)?;
     let made = new.commits_since(old).len();
     // On a branch without commits the document is uncommitted, so the server may adopt it in a commit of its own.
     let max_commits = if old.commits.is_empty() { 2 } else { 1 };
@@ -131,13 +132,13 @@ fn judge_accepted(
         format!("the call made {} instead of one", counted(made, "commit"))
     })
     .map_err(|stop| stop.shows(Shows::Commits))?;
-    let committed = ledger::git(&scene.library(), &["cat-file", "blob", &format!("HEAD:{DOCUMENT}")]).ok();
+    let committed = ledger::git(&scene.library(), &["cat-file", "blob", &format!("HEAD:{path}")]).ok();
     ensure(committed.map(String::into_bytes) == found, || {
-        format!("the commit does not have the result of {} of `{DOCUMENT}`", semantics::words(kind))
+        format!("the commit does not have the result of {} of `{path}`", semantics::words(kind))
     })?;
     let changed = ["show", "--format=", "--name-only", "--first-parent", "HEAD"];
     let changed = ledger::git(&scene.library(), &scene.own().except(&changed))?;
-    ensure(changed.trim_end() == DOCUMENT, || {
-        format!("the commit changes {:?} instead of `{DOCUMENT}`", changed.trim_end())
+    ensure(changed.trim_end() == path, || {
+        format!("the commit changes {:?} instead of `{path}`", changed.trim_end())
     })
 }

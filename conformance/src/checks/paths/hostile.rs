@@ -39,8 +39,12 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     for path in ["notes/plan.md", "notes/dirty.md", "notes/new.md"] {
         let with = With { path, content: "## Scope\n\nless\n", target: "## Scope" };
         for call in bench.subject.requests(with) {
-            if path == "notes/dirty.md" || scene.read(path).is_none() {
-                scene.put(path, format!("{DOCUMENT}\nA person's, for {}.\n", call.tool.label()))?;
+            let placed = &*call.path();
+            if path == "notes/dirty.md" || !placed.is_empty() && scene.read(placed).is_none() {
+                scene.put(
+                    if placed.is_empty() { path } else { placed },
+                    format!("{DOCUMENT}\nA person's, for {}.\n", call.tool.label()),
+                )?;
             }
             client.attempt(call.tool, &call.arguments)?;
         }

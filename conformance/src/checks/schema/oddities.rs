@@ -131,7 +131,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let scene = Scene::in_memory(bench.subject, &bench.trace, DOCUMENTS)?;
     let mut talk = Talk::open(bench.subject, &scene)?;
     let with = With { path: DOCUMENT, content: "New.\n", ..With::default() };
-    let call = bench.subject.request(EffectKind::Write, with);
+    let call = bench.subject.placed(EffectKind::Write, with);
     let call = call.ok_or_else(|| not_applicable("the server has no tool that writes a document"))?;
     let mut before = scene.view()?;
     for (number, odd) in odd.into_iter().enumerate() {

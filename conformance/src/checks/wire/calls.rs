@@ -14,9 +14,12 @@ pub(super) const DOCUMENTS: &[(&str, &str)] = &[
 ];
 pub(super) const DOCUMENT: &str = "notes/plan.md";
 
-/// Creates a library with [`DOCUMENTS`], in memory, since these checks do not test the disk.
+/// Creates a library with [`DOCUMENTS`], the first of them at each of its places, in memory, since these checks do not test the
+/// disk.
 pub(super) fn library<'a>(bench: &Bench<'a>) -> Result<Scene<'a>, Stop> {
-    Scene::in_memory(bench.subject, &bench.trace, DOCUMENTS)
+    let places = bench.subject.places(DOCUMENT);
+    let placed = places.iter().map(|path| (path.as_str(), DOCUMENTS[0].1));
+    Scene::in_memory(bench.subject, &bench.trace, &placed.chain([DOCUMENTS[1]]).collect::<Vec<_>>())
 }
 
 /// Returns valid calls of a tool: one for each of its effects on an existing document, and its examples, whose documents
@@ -32,7 +35,7 @@ pub(super) fn valid_calls(bench: &Bench<'_>, tool: &'static ToolSpec) -> Vec<Cal
 /// Returns a read call, which should succeed.
 pub(super) fn read_call(bench: &Bench<'_>) -> Result<Call, Stop> {
     let with = With { path: DOCUMENT, ..With::default() };
-    let reading = bench.subject.request(EffectKind::Read, with);
+    let reading = bench.subject.placed(EffectKind::Read, with);
     // Without declared effects, any tool with `readOnlyHint` does.
     let reading = reading.or_else(|| {
         let mut tools = bench.subject.contract.tools.iter().filter(|tool| !tool.mutating);

@@ -94,7 +94,7 @@ fn judge_in_flight(bench: &Bench<'_>, case: &Case) -> Judgement {
     let _ = talk.target.close();
     let messages = &talk.heard[since..];
     for number in 0..writes {
-        let (path, content) = document(number);
+        let (path, content) = document(bench, number);
         let found = scene.read(&path);
         ensure(found.as_ref().is_none_or(|found| found == content.as_bytes()), || {
             format!("`{path}` was written in part")
@@ -112,8 +112,9 @@ fn judge_in_flight(bench: &Bench<'_>, case: &Case) -> Judgement {
     ensure(!commits || status.is_empty(), || format!("`git status` lists uncommitted changes: {status}"))
 }
 
-fn document(number: usize) -> (String, String) {
-    (format!("notes/{number}.md"), format!("# {number}\n\n{}", "Some text.\n".repeat(2_000)))
+fn document(bench: &Bench<'_>, number: usize) -> (String, String) {
+    let path = bench.subject.place(EffectKind::Write, &format!("notes/{number}.md"));
+    (path, format!("# {number}\n\n{}", "Some text.\n".repeat(2_000)))
 }
 
 fn write(
@@ -122,7 +123,7 @@ fn write(
     talk: &mut Talk<'_>,
     number: usize,
 ) -> Result<(), Stop> {
-    let (path, content) = document(number);
+    let (path, content) = document(bench, number);
     let with = With { path: &path, content: &content, ..With::default() };
     let call = bench.subject.request(EffectKind::Write, with);
     let call = call.ok_or_else(|| not_applicable("the server has no tool that writes a document"))?;

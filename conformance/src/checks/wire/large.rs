@@ -26,7 +26,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let scene = bench.scene(DOCUMENTS)?;
     let content = LINE.repeat(bytes.div_ceil(LINE.len()));
     let with = With { path: NEW, content: &content, ..With::default() };
-    let call = bench.subject.request(EffectKind::Write, with);
+    let call = bench.subject.placed(EffectKind::Write, with);
     let call = call.ok_or_else(|| not_applicable("the server has no tool that writes a document"))?;
     let before = scene.view()?;
     let mut talk = Talk::open(bench.subject, &scene)?;
@@ -48,7 +48,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     if Refusal::from_message(&answer).is_some() {
         return before.same(&scene.view()?, "a refused call");
     }
-    let found = scene.read(NEW).unwrap_or_default();
+    let found = scene.read(&call.path()).unwrap_or_default();
     ensure(found == content.as_bytes(), || {
         format!("the call wrote {} bytes, but the document has {}", content.len(), found.len())
     })
