@@ -116,7 +116,8 @@ pub struct GuaranteeReport {
     pub id: String,
     /// Text in the contract.
     pub text: String,
-    /// The verdict: `Fail` if a check breaks it, else the worst verdict of the checks with severity `Must`.
+    /// The verdict: `Fail` if a check breaks it, else the worst verdict of the checks with severity `Must`. Atomicity is not shown
+    /// unless a check interrupted a change.
     pub verdict: Verdict,
     /// Number of checks with severity `Must` that are about it.
     pub checks: usize,
@@ -176,6 +177,11 @@ impl CheckReport {
         self.breaks.iter().any(|id| id == guarantee)
     }
 
+    /// Returns true if it kills the server, or lets the disk fail, during a change.
+    fn interrupts(&self) -> bool {
+        self.family == "atomic" || ["/killed", "/faults"].iter().any(|end| self.id.ends_with(end))
+    }
+
     /// Returns the check's verdict on one of its guarantees: a failure that does not break it shows nothing.
     fn about(&self, guarantee: &str) -> Verdict {
         match self.verdict {
@@ -229,6 +235,9 @@ impl GuaranteeReport {
             guarantee.kind != Some(GuaranteeKind::Commit) || subject.commits == Commits::BeforeAnswer;
         let is_about = |check: &&CheckReport| check.guarantees.iter().any(|id| id == guarantee.id);
         let about = checks.iter().filter(is_about);
+        // Of atomicity, only kills and faults are evidence: the other checks interrupt no change.
+        let is_decided = guarantee.kind != Some(GuaranteeKind::Atomic)
+            || about.clone().any(|check| check.verdict != Verdict::NotApplicable && check.interrupts());
         let verdicts: Vec<_> = about
             .filter(|check| check.severity == Severity::Must)
             .map(|check| check.about(guarantee.id))
@@ -245,7 +254,10 @@ impl GuaranteeReport {
         Self {
             id: guarantee.id.to_owned(),
             text: guarantee.text.to_owned(),
-            verdict: tried.max().copied().unwrap_or(Verdict::NotApplicable),
+            verdict: match tried.max().copied().unwrap_or(Verdict::NotApplicable) {
+                Verdict::Pass if !is_decided => Verdict::NotShown,
+                verdict => verdict,
+            },
             checks: verdicts.len(),
             tried: count(Verdict::Pass) + broken,
             broken,
