@@ -1,6 +1,11 @@
 //! `run`: runs the checks against a server.
 
-use std::{io::Write, num::NonZero, path::PathBuf, time::Duration};
+use std::{
+    io::Write,
+    num::NonZero,
+    path::PathBuf,
+    time::{Duration, Instant},
+};
 
 use super::{
     outputs::{self, Outputs},
@@ -91,28 +96,29 @@ pub(super) fn run(arguments: &Arguments) -> Result<u8, Trouble> {
         .chain(arguments.outputs.files())
         .try_for_each(outputs::ensure_folder)?;
     let mut subject = arguments.server.subject(None)?;
-    if arguments.profile == Profile::Smoke && arguments.server.patience.is_none() {
-        subject.launch.patience = SMOKE_ANSWER_TIMEOUT;
-    }
     let mut options = arguments.options()?;
     // A server without a contract has fewer checks; they are selected again below.
     if run::selected(&subject, &options).next().is_none() {
         return Err(Trouble::Usage("no check is selected".to_owned()));
     }
+    let since = Instant::now();
     let ServerInfo { eras, identity } = probe::probe(&subject).map_err(Trouble::Harness)?;
+    // A server that starts slowly is not taken for one that does not answer.
+    let short = SMOKE_ANSWER_TIMEOUT.max(since.elapsed()).min(subject.launch.patience);
     subject.era = eras.last().copied().unwrap_or(subject.era);
+    let is_short = arguments.server.patience.is_none();
     let patience = subject.launch.patience;
-    if arguments.server.patience.is_none() {
-        subject.launch.patience = SMOKE_ANSWER_TIMEOUT;
+    if is_short {
+        subject.launch.patience = short;
     }
     let (mut subject, left_out) = arguments.server.by_declaration(subject)?;
     let is_declared = contracts::is_declared(subject.contract);
     let is_promised = promises::are_of(subject.contract);
-    if !is_declared {
+    if !(is_declared || is_short && options.profile == Profile::Smoke) {
         subject.launch.patience = patience;
     }
-    if is_promised && arguments.server.patience.is_none() {
-        subject.launch.patience = patience.min(PROMISED_ANSWER_TIMEOUT);
+    if is_promised && is_short {
+        subject.launch.patience = short.max(PROMISED_ANSWER_TIMEOUT);
     }
     if (is_declared || is_promised) && options.profile == Profile::Quick {
         let usual = if is_promised { PROMISED_BUDGET } else { DECLARED_BUDGET };
