@@ -13,7 +13,7 @@ use tabellion_runtime::{ToolSpec, rates::RETRY_AFTER, spec::RETRY_AFTER_SECONDS}
 use crate::{
     Subject, Target, WireError,
     era::Era,
-    judgement::{Stop, fail, not_applicable},
+    judgement::{Cause, NotShown, Stop, fail, not_applicable},
     layout::SECRET,
     person::{self, Pending, Person},
     provenance,
@@ -166,7 +166,8 @@ impl<'a> Client<'a> {
             return Err(not_applicable("the adapter would send what is outside"));
         }
         for _ in 0..MAX_QUESTIONS {
-            let message = self.ask("tools/call", params.clone())?;
+            let message = self.ask("tools/call", params.clone());
+            let message = message.map_err(|error| self.ended(tool, arguments, error))?;
             if let Some(wait) = retry_after(tool, &message) {
                 thread::sleep(wait);
                 continue;
@@ -180,6 +181,17 @@ impl<'a> Client<'a> {
             pending.repeat(&mut params, self.person);
         }
         Err(fail(format!("the server asked more than {MAX_QUESTIONS} questions")))
+    }
+
+    /// Returns why a call has no answer: also the exit status, if the server's process has ended.
+    fn ended(&mut self, tool: &ToolSpec, arguments: &Value, error: WireError) -> Stop {
+        let Some(status) = self.target.exit_status() else {
+            return error.into();
+        };
+        let why = format!("the server ended ({status}) during a call of `{}`", tool.label());
+        let is_valid = tool.input.check(arguments).is_ok();
+        let cause = if is_valid { Cause::Ended(why.clone()) } else { Cause::NoAnswer(why.clone()) };
+        Stop::NotShown(Box::new(NotShown { why, cause: Some(cause) }))
     }
 
     /// Completes the response message of a [`post`](Self::post), with further calls if the adapter needs them.

@@ -91,6 +91,8 @@ pub enum Cause {
     Refusal(String),
     /// The server did not answer, with a description of the failure.
     NoAnswer(String),
+    /// The server's process ended during a valid call, with its exit status.
+    Ended(String),
     /// The server keeps this file or folder of its own in the library.
     OwnState(String),
     /// The server returns only a part of a long document.

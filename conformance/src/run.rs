@@ -191,13 +191,13 @@ pub fn plan(subject: &Subject, options: &Options) -> Vec<(Era, &'static Check)> 
         all.retain(|(_, check)| rank(check).is_some() || !options.only.is_empty());
         all.sort_by_key(|(_, check)| rank(check).unwrap_or(usize::MAX));
     } else if options.leaves_rest {
-        // The most telling checks come first, and then each family has its turn before the time is over.
+        // The required checks come first, of these the most telling ones, and then each family has its turn before the time is over.
         let mut turns: HashMap<&str, usize> = HashMap::new();
         all.sort_by_cached_key(|(_, check)| {
             let turn = turns.entry(check.family()).or_default();
             *turn += 1;
             let rank = checks::smoke().position(|id| id == check.id);
-            (rank.unwrap_or(usize::MAX), *turn)
+            (check.severity, rank.unwrap_or(usize::MAX), *turn)
         });
     }
     all
@@ -253,6 +253,8 @@ fn owed(subject: &Subject, check: &Check, stop: Stop) -> Stop {
     };
     let owes = match &shown.cause {
         Some(Cause::Refusal(_)) => subject.is_native(),
+        // No promise is needed to survive a valid call.
+        Some(Cause::Ended(_)) => true,
         Some(Cause::NoAnswer(_)) => {
             subject.is_native() || check.guarantees.is_empty() || is_about_the_wire(check)
         }

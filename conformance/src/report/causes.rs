@@ -17,7 +17,7 @@ impl Cause {
     pub fn sentence(&self) -> String {
         match self {
             Self::Refusal(message) => format!("the server refuses valid calls: {message}"),
-            Self::NoAnswer(how) => how.clone(),
+            Self::NoAnswer(how) | Self::Ended(how) => how.clone(),
             Self::OwnState(path) => {
                 let glob = if path.ends_with('/') { "**" } else { "" };
                 format!(

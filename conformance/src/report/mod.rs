@@ -203,7 +203,11 @@ impl CheckReport {
         Self {
             id: check.id.to_owned(),
             family: check.family().to_owned(),
-            severity: check.severity_in(subject.contract),
+            // A server must survive every valid call, whatever else a check recommends.
+            severity: match first {
+                Some(Failure { cause: Some(Cause::Ended(_)), .. }) => Severity::Must,
+                _ => check.severity_in(subject.contract),
+            },
             states: check.states.to_owned(),
             guarantees: check.guarantees.iter().map(|id| (*id).to_owned()).collect(),
             breaks: Vec::new(),

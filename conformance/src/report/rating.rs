@@ -111,7 +111,9 @@ impl CheckReport {
     pub fn harm(&self) -> Harm {
         match &*self.family {
             _ if self.severity == Severity::Should => Harm::Advice,
-            _ if matches!(self.cause, Some(Cause::NoAnswer(_) | Cause::Refusal(_))) => Harm::Protocol,
+            _ if matches!(self.cause, Some(Cause::NoAnswer(_) | Cause::Ended(_) | Cause::Refusal(_))) => {
+                Harm::Protocol
+            }
             "atomic" | "concurrent" | "bytes" | "append" | "undo" | "versions" | "remote" | "store"
             | "rows" => Harm::Loss,
             // A file that blocks the server is not a way out.
@@ -278,10 +280,15 @@ impl Report {
         };
         let required = || self.checks.iter().filter(is_required);
         let held = required().filter(|check| check.rating() == Rating::Holds);
-        let declared = ContractSpec { id: DECLARED, ..ContractSpec::EMPTY };
+        (held.count(), required().count() + self.required_left())
+    }
+
+    /// Returns the number of checks with severity `Must` that were not run.
+    fn required_left(&self) -> usize {
+        let id = if self.contract_id() == DECLARED { DECLARED } else { "" };
+        let contract = ContractSpec { id, ..ContractSpec::EMPTY };
         let left = self.not_run.iter().filter_map(|id| checks::find(id));
-        let left = left.filter(|check| check.severity_in(&declared) == Severity::Must);
-        (held.count(), required().count() + left.count())
+        left.filter(|check| check.severity_in(&contract) == Severity::Must).count()
     }
 
     /// Returns the id of the contract.
@@ -316,7 +323,14 @@ impl Report {
         let others = parts.iter().map(|part| format!(", {part}")).collect::<String>();
         let counts = Rating::ALL.map(|rating| (self.count(rating), rating.words()));
         let counts = counts.iter().filter(|(many, _)| *many > 0);
-        let counts: Vec<_> = counts.map(|(many, words)| format!("{many} {words}")).collect();
+        let mut counts: Vec<_> = counts.map(|(many, words)| format!("{many} {words}")).collect();
+        if !self.not_run.is_empty() {
+            counts.push(format!(
+                "{} not run ({} of them required)",
+                self.not_run.len(),
+                self.required_left()
+            ));
+        }
         let counts = if counts.is_empty() { "none".to_owned() } else { counts.join(", ") };
         if all == 0 {
             return format!("checks: {counts}");

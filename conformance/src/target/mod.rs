@@ -40,6 +40,8 @@ use streamable::{ReceivedMessage, Streamable};
 /// The name that the suite's clients give.
 pub(crate) const CLIENT_NAME: &str = env!("CARGO_PKG_NAME");
 
+/// How long a process may outlive its closed output to count as ended.
+const EXIT_DELAY: Duration = Duration::from_millis(300);
 /// Timeout for the exit of a listening server after a request to end; then it is killed.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -405,6 +407,13 @@ impl Target {
         }
         let ended = process.wait(self.patience)?;
         ended.map(Some).ok_or(WireError::Silent(self.patience))
+    }
+
+    /// Returns the exit status of a server that has ended, or does so at once, unless it was killed, as some checks do.
+    pub(crate) fn exit_status(&mut self) -> Option<ExitStatus> {
+        use std::os::unix::process::ExitStatusExt;
+        let status = self.process.as_mut()?.wait(EXIT_DELAY).ok().flatten();
+        status.filter(|status| status.signal() != Some(rustix::process::Signal::KILL.as_raw()))
     }
 
     /// Stops the server, such that it does nothing until [`resume`](Self::resume).

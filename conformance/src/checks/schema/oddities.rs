@@ -128,11 +128,11 @@ fn cases(_: &Bench<'_>) -> Result<Vec<Case>, Stop> {
 
 fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let odd: Vec<OddInput> = case.read()?;
-    let scene = Scene::in_memory(bench.subject, &bench.trace, DOCUMENTS)?;
-    let mut talk = Talk::open(bench.subject, &scene)?;
     let with = With { path: DOCUMENT, content: "New.\n", ..With::default() };
     let call = bench.subject.placed(EffectKind::Write, with);
     let call = call.ok_or_else(|| not_applicable("the server has no tool that writes a document"))?;
+    let scene = Scene::in_memory(bench.subject, &bench.trace, DOCUMENTS)?;
+    let mut talk = Talk::open(bench.subject, &scene)?;
     let mut before = scene.view()?;
     for (number, odd) in odd.into_iter().enumerate() {
         let id = json!(number + 10);
