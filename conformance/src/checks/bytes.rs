@@ -15,7 +15,7 @@ use crate::{
     promises, semantics,
 };
 
-use super::table::{self, Row};
+use super::table::{self, Refusals, Row};
 
 pub(super) const CHECKS: &[Check] = &[
     Check {
@@ -84,6 +84,7 @@ fn untouched(bench: &Bench<'_>, case: &Case) -> Judgement {
     let (documents, content) = (row.documents(tool)?, row.content()?);
     let scene = table::scene(bench, &documents)?;
     let mut client = scene.start()?;
+    let mut refusals = Refusals::default();
     for document in &documents {
         let path = &document.path;
         let call = bench.request(row.kind(), table::with(document, &content.text))?;
@@ -97,15 +98,17 @@ fn untouched(bench: &Bench<'_>, case: &Case) -> Judgement {
                 continue;
             }
             let what = format!("a valid call on `{path}` ({})", document.name);
-            return Err(refused(what, &refusal));
+            refusals.add(bench, refused(what, &refusal))?;
+            continue;
         }
+        refusals.taken();
         if let Err(why) = document.judge(row.kind(), &content.text, after.as_deref()) {
             let what = semantics::words(Some(row.kind()));
             let what = format!("{what} changed more of `{path}` ({}): {why}", document.name);
             return Err(fail(what).showing(path, Some(before.as_bytes()), after.as_deref()));
         }
     }
-    Ok(())
+    refusals.end()
 }
 
 /// Returns one case with all documents, if the server has a tool of this kind.
@@ -153,7 +156,7 @@ fn write_exact(bench: &Bench<'_>, case: &Case) -> Judgement {
     let old: Vec<_> = old.iter().map(|(path, text)| (path.as_str(), text)).collect();
     let scene = bench.scene(&old)?;
     let mut client = scene.start()?;
-    let mut written = false;
+    let (mut written, mut refusals) = (false, Refusals::default());
     let texts = documents::contents().iter().map(|it| (it.name.as_str(), it.text.clone(), it.odd));
     let texts = documents.iter().map(|it| (it.name.as_str(), it.text(), it.odd)).chain(texts);
     for (number, (name, text, odd)) in texts.enumerate() {
@@ -170,8 +173,10 @@ fn write_exact(bench: &Bench<'_>, case: &Case) -> Judgement {
                 if odd || text.is_empty() && promises::are_of(bench.subject.contract) {
                     continue;
                 }
-                return Err(refused(format!("a write of `{path}` ({name})"), &refusal));
+                refusals.add(bench, refused(format!("a write of `{path}` ({name})"), &refusal))?;
+                continue;
             }
+            refusals.taken();
             let found = scene.read(path);
             if found.as_deref() != Some(text.as_bytes()) {
                 let failure = fail(format!("`{path}` does not contain what was written ({name})"));
@@ -187,7 +192,7 @@ fn write_exact(bench: &Bench<'_>, case: &Case) -> Judgement {
             .map_err(|stop| stop.shows(Shows::Nothing))?;
         }
     }
-    if written { Ok(()) } else { Err(missing_tool()) }
+    if written { refusals.end() } else { Err(missing_tool()) }
 }
 
 fn read_exact(bench: &Bench<'_>, case: &Case) -> Judgement {
@@ -209,7 +214,7 @@ fn read_exact(bench: &Bench<'_>, case: &Case) -> Judgement {
     let texts: Vec<_> = documents.iter().map(|(path, it)| (path.as_str(), it.text())).collect();
     let scene = bench.scene(&texts)?;
     let mut client = scene.start()?;
-    let mut refused = None;
+    let mut refusals = Refusals::default();
     for dirty in [false, true] {
         for (path, document) in &documents {
             let mut text = document.text();
@@ -223,11 +228,12 @@ fn read_exact(bench: &Bench<'_>, case: &Case) -> Judgement {
             let content = match read(bench, &mut client, path) {
                 // The others may be read.
                 Err(Stop::NotShown(why)) if matches!(why.cause, Some(Cause::Refusal(_))) => {
-                    refused.get_or_insert(why);
+                    refusals.add(bench, Stop::NotShown(why))?;
                     continue;
                 }
                 content => content?,
             };
+            refusals.taken();
             if content.as_deref() != Some(&text) {
                 let failure =
                     fail(format!("a read of `{path}` ({}) does not return the file's bytes", document.name));
@@ -236,7 +242,7 @@ fn read_exact(bench: &Bench<'_>, case: &Case) -> Judgement {
             }
         }
     }
-    refused.map_or(Ok(()), |why| Err(Stop::NotShown(why)))
+    refusals.end()
 }
 
 /// A document that is not UTF-8, and the kind of effect applied to it.

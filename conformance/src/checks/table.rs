@@ -91,6 +91,40 @@ impl Row {
     }
 }
 
+/// The refusals of valid calls in a case. A server with tools of its own need not take every document.
+#[derive(Default)]
+pub(super) struct Refusals {
+    first: Option<Stop>,
+    is_any_taken: bool,
+}
+
+impl Refusals {
+    /// Adds a refused call on one document.
+    ///
+    /// # Errors
+    /// The refusal, if the server has the contract's own tools.
+    pub(super) fn add(&mut self, bench: &Bench<'_>, stop: Stop) -> Judgement {
+        if bench.subject.is_native() {
+            return Err(stop);
+        }
+        self.first.get_or_insert(stop);
+        Ok(())
+    }
+
+    /// Counts an accepted call.
+    pub(super) fn taken(&mut self) {
+        self.is_any_taken = true;
+    }
+
+    /// Ends the case.
+    ///
+    /// # Errors
+    /// The first refusal, if no call was accepted.
+    pub(super) fn end(self) -> Judgement {
+        self.first.filter(|_| !self.is_any_taken).map_or(Ok(()), Err)
+    }
+}
+
 /// Creates a library of `documents`.
 pub(super) fn scene<'a>(bench: &Bench<'a>, documents: &[Document]) -> Result<Scene<'a>, Stop> {
     let texts = documents.iter().map(|it| (it.path.as_str(), it.text()));

@@ -3,7 +3,7 @@
 use crate::{
     checks::{
         prelude::*,
-        table::{self, Row},
+        table::{self, Refusals, Row},
     },
     documents::CHANGES,
     judgement::missing_tool,
@@ -41,6 +41,7 @@ fn judge_content(bench: &Bench<'_>, case: &Case) -> Judgement {
     let (documents, content) = (row.documents(tool)?, row.content()?);
     let scene = table::scene(bench, &documents)?;
     let mut client = scene.start()?;
+    let mut refusals = Refusals::default();
     for document in &documents {
         let call = bench.request(row.kind(), table::with(document, &content.text))?;
         let before = document.text();
@@ -52,12 +53,14 @@ fn judge_content(bench: &Bench<'_>, case: &Case) -> Judgement {
                 continue;
             }
             let what = format!("a valid call on `{}` ({})", document.path, document.name);
-            return Err(refused(what, &refusal));
+            refusals.add(bench, refused(what, &refusal))?;
+            continue;
         }
+        refusals.taken();
         let after = scene.read(&document.path);
         semantics::allowed(&call, Some(before.as_bytes()), after.as_deref())?;
     }
-    Ok(())
+    refusals.end()
 }
 
 fn judge_no_implicit_edits(bench: &Bench<'_>, case: &Case) -> Judgement {
