@@ -245,8 +245,11 @@ fn judge_disk(
     before: &Moment,
     after: &Moment,
 ) -> Judgement {
-    before.same_around(after)?;
     let is_promised = promises::are_of(bench.subject.contract);
+    // No promise is about special files; other checks judge a promise to stay inside.
+    if !(is_promised && attack.check == "special-files") {
+        before.same_around(after)?;
+    }
     let is_about_git = attack.check == "git-internals";
     if is_promised && !is_about_git {
         return Ok(());
