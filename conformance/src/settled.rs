@@ -6,6 +6,7 @@
 
 use std::{
     collections::BTreeMap,
+    ffi::OsStr,
     fs, io,
     path::Path,
     thread,
@@ -169,6 +170,16 @@ pub fn ensure_tells(logged: &[String], commits: &[String]) -> Judgement {
     }
 }
 
+/// Returns a hint about a hidden file, which may be a temporary one: the glob that names it as the server's own.
+fn own(path: &Path) -> String {
+    let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
+    let Some(stem) = name.strip_prefix('.') else {
+        return String::new();
+    };
+    let stem = &stem[..stem.rfind(|c: char| !c.is_alphanumeric()).map_or(stem.len(), |at| at + 1)];
+    format!("; if it is a temporary file of the server's, name it in the adapter: `own = [\"**/.{stem}*\"]`")
+}
+
 /// Fails unless the folder holds exactly these files, except those in `.git`.
 ///
 /// # Errors
@@ -179,7 +190,7 @@ pub fn ensure_files(found: &Files, expected: &Files) -> Judgement {
         let shown = path.display();
         let what = match (expected.get(path), found.get(path)) {
             (expected, found) if expected == found => continue,
-            (None, _) => format!("`{shown}` is left over"),
+            (None, _) => format!("`{shown}` is left over{}", own(path)),
             (_, None) => format!("`{shown}` is gone"),
             (Some((_, expected)), Some((_, found))) if expected == found => {
                 format!("`{shown}` has a different mode")

@@ -27,6 +27,7 @@ pub enum Line<'a> {
 /// Returns a remark to show before the lines, if one of the files should not exist or is missing.
 pub fn remark(difference: &Difference) -> Option<&'static str> {
     match (&difference.expected, &difference.found) {
+        (None, Some(found)) if found.is_empty() => Some("the file should not exist; it is empty"),
         (None, Some(_)) => Some("the file should not exist; it holds"),
         (Some(_), None) => Some("the file does not exist; it should hold"),
         (None, None) => Some("the file should not exist"),
