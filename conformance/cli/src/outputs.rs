@@ -30,8 +30,8 @@ pub(super) struct Outputs {
 }
 
 impl Outputs {
-    /// Writes the requested formats of reports of one contract.
-    pub(super) fn write(&self, reports: &[Report]) -> Result<(), Trouble> {
+    /// Writes the requested formats of reports of one contract. SARIF shows results at `file`.
+    pub(super) fn write(&self, reports: &[Report], file: &str) -> Result<(), Trouble> {
         let comparison = Comparison::new(reports)?;
         write(self.markdown.as_deref(), || Ok(markdown::markdown(&comparison)))?;
         write(self.html.as_deref(), || Ok(html::page(&comparison)))?;
@@ -40,7 +40,7 @@ impl Outputs {
             _ => Err(Trouble::Usage("`--junit`, `--sarif` and `--badge` take one report".to_owned())),
         };
         write(self.junit.as_deref(), || Ok(junit::junit(only()?)))?;
-        write(self.sarif.as_deref(), || Ok(sarif::sarif(only()?)))?;
+        write(self.sarif.as_deref(), || Ok(sarif::sarif(only()?, file)))?;
         write(self.badge.as_deref(), || Ok(badge::badge(only()?)))
     }
 

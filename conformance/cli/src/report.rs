@@ -27,7 +27,7 @@ pub(super) fn report(arguments: &Arguments) -> Result<u8, Trouble> {
         let report = Report::parse(&super::trouble::read(file)?);
         reports.push(report.map_err(|error| format!("`{}`: {error}", file.display()))?);
     }
-    arguments.outputs.write(&reports)?;
+    arguments.outputs.write(&reports, "README.md")?;
     if arguments.outputs.is_empty() {
         for report in &reports {
             let with = Extras { quiet: arguments.quiet, ..Extras::default() };

@@ -262,7 +262,7 @@ impl Arguments {
         };
         outputs::write(self.json.as_deref(), json)?;
         if !self.outputs.is_empty() {
-            self.outputs.write(std::slice::from_ref(report))?;
+            self.outputs.write(std::slice::from_ref(report), &self.server.file())?;
         }
         if let Some(folder) = &self.save {
             replay::save(report, folder)

@@ -1,6 +1,10 @@
 //! The options for the server under test, shared by all subcommands that start one.
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 use tabellion_runtime::ContractSpec;
 
@@ -236,6 +240,14 @@ impl Server {
             ));
         }
         Ok((subject, left_out))
+    }
+
+    /// Returns the file in the repository to show results at: the adapter, the contract, or else the `README.md`.
+    pub(super) fn file(&self) -> String {
+        let contract = self.contract.as_ref().map(|folder| Path::new(folder).join("contract.json"));
+        let files = self.adapter.iter().cloned().chain(contract);
+        let mut files = files.filter(|file| file.is_relative() && file.is_file());
+        files.next().map_or_else(|| "README.md".to_owned(), |file| file.display().to_string())
     }
 
     /// Returns the working directory.

@@ -10,8 +10,8 @@ use crate::{
     report::{CheckReport, Rating, Report, terminal, visible},
 };
 
-/// Returns the document.
-pub fn sarif(report: &Report) -> String {
+/// Returns the document. `file` is the path, in the repository, of the file to show results at: a server's source is not known.
+pub fn sarif(report: &Report, file: &str) -> String {
     let server = &report.server;
     let mut rules: Vec<Value> = vec![];
     let mut results = vec![];
@@ -24,7 +24,7 @@ pub fn sarif(report: &Report) -> String {
             rules.push(rule(check));
             rules.len() - 1
         });
-        results.push(result(report, check, level, index));
+        results.push(result(report, check, level, index, file));
     }
     let document = json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
@@ -66,7 +66,7 @@ fn rule(check: &CheckReport) -> Value {
     })
 }
 
-fn result(report: &Report, check: &CheckReport, level: &str, index: usize) -> Value {
+fn result(report: &Report, check: &CheckReport, level: &str, index: usize, file: &str) -> Value {
     let details = anstream::adapter::strip_str(&terminal::failure(check)).to_string();
     let reason = check.reason.as_deref().unwrap_or("no reason is given");
     let command = report.server.command.join(" ");
@@ -75,8 +75,11 @@ fn result(report: &Report, check: &CheckReport, level: &str, index: usize) -> Va
         "ruleIndex": index,
         "level": level,
         "message": { "text": format!("{}\n\n{}", visible::lines(reason), visible::lines(&details)) },
-        // A server's source is not known: its command stands for it.
-        "locations": [{ "logicalLocations": [{ "fullyQualifiedName": visible::line(&command).to_string(), "kind": "module" }] }],
+        "locations": [{
+            // GitHub rejects results without one.
+            "physicalLocation": { "artifactLocation": { "uri": file }, "region": { "startLine": 1 } },
+            "logicalLocations": [{ "fullyQualifiedName": visible::line(&command).to_string(), "kind": "module" }],
+        }],
         "partialFingerprints": { "check/v1": format!("{} {}", check.id, check.revision) },
     })
 }
@@ -112,7 +115,7 @@ mod tests {
         ];
         checks[4].known = Some("listed".to_owned());
         let report = Report::new(&subject, Profile::Quick, 1, checks, Duration::ZERO);
-        let document: Value = serde_json::from_str(&sarif(&report)).unwrap();
+        let document: Value = serde_json::from_str(&sarif(&report, "adapter.toml")).unwrap();
         let run = &document["runs"][0];
         let rules = run["tool"]["driver"]["rules"].as_array().unwrap();
         let results = run["results"].as_array().unwrap().iter();
@@ -127,6 +130,8 @@ mod tests {
             [("wire/bad-params", "error"), ("wire/bad-params-code", "warning"), ("wire/bad-params", "note")];
         assert_eq!(found, expected);
         assert_eq!(rules.len(), 2);
-        assert!(!sarif(&report).contains('\u{1b}'));
+        let place = "/results/0/locations/0/physicalLocation/artifactLocation/uri";
+        assert_eq!(run.pointer(place).unwrap(), "adapter.toml");
+        assert!(!sarif(&report, "adapter.toml").contains('\u{1b}'));
     }
 }
