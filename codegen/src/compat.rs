@@ -69,7 +69,15 @@ impl Comparison {
         } else if old == new {
             self.mistakes.push(format!("{id}: changed, but its version is still {new}"));
         }
+        if numbers(new) < numbers(old) {
+            self.mistakes.push(format!("{id}: the version was lowered, from {old} to {new}"));
+        }
     }
+}
+
+/// Returns the numbers of a version, by which versions are ordered.
+fn numbers(version: &str) -> Vec<u64> {
+    version.split('.').filter_map(|number| number.parse().ok()).collect()
 }
 
 /// Returns the part of a version that a breaking change must raise: the first number that is not 0.
@@ -84,12 +92,17 @@ fn series(version: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::series;
+    use super::{numbers, series};
 
     #[test]
     fn the_first_number_that_is_not_zero_announces_a_break() {
         for (version, expected) in [("0.3.0", "0.3"), ("0.3.9", "0.3"), ("1.2.3", "1"), ("12.0.0", "12")] {
             assert_eq!(series(version), expected);
         }
+    }
+
+    #[test]
+    fn versions_are_ordered_by_their_numbers() {
+        assert!(numbers("1.0.0") < numbers("2.0.0") && numbers("1.9.0") < numbers("1.10.0"));
     }
 }
