@@ -62,7 +62,7 @@ pub(crate) fn module(
     let docs = text::inner_docs(&docs);
     let head = quote! {
         #docs
-        #![allow(missing_docs, unreachable_pub, dead_code, rustdoc::all, clippy::all, reason = "names are the contract's, and a program may leave a part unused")]
+        #![allow(missing_docs, unreachable_pub, dead_code, rustdoc::all, clippy::all, clippy::pedantic, reason = "names are the contract's, and a program may leave a part unused")]
     };
     let parse = |tokens| {
         syn::parse2::<syn::File>(tokens).map_err(|error| {

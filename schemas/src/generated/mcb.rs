@@ -9,6 +9,7 @@
     dead_code,
     rustdoc::all,
     clippy::all,
+    clippy::pedantic,
     reason = "names are the contract's, and a program may leave a part unused"
 )]
 
