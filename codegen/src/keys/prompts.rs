@@ -29,6 +29,14 @@ impl Key for Prompts {
                     "write `{name}` where a value belongs, or remove the arguments",
                 ));
             }
+            for wrong in misspelt(prompt) {
+                problems.push(contract.document.problem(
+                    format!("/prompts/{i}/template"),
+                    format!("`{wrong}` is no placeholder, so the model gets it as it is"),
+                    "write a placeholder as `{name}`, of lower-case letters, digits and `_`, and put a space or a quotation mark after any \
+                     other `{`",
+                ));
+            }
         }
     }
 
@@ -64,6 +72,22 @@ impl Key for Prompts {
     fn fill(&self, contract: &Contract, table: &mut spec::ContractSpec) {
         table.prompts = list(contract.spec.prompts.iter().copied());
     }
+}
+
+/// Returns the parts of the template that look like placeholders and are none.
+fn misspelt(prompt: &PromptSpec) -> Vec<&str> {
+    let known = placeholders(prompt.template);
+    let parts = prompt.template.match_indices('{').filter_map(|(open, _)| {
+        let part = &prompt.template[open..];
+        let end = part[1..].find(['{', '}', '\n']).map_or(part.len(), |end| end + 1);
+        let (name, closed) = (&part[1..end], part[end..].starts_with('}'));
+        let is_name = closed && known.contains(&name);
+        let means_one =
+            known.contains(&name.trim()) || prompt.arguments.iter().any(|it| it.name == name.trim());
+        let looks_so = name.starts_with(|c: char| c.is_alphabetic() || c == '_') || means_one;
+        (looks_so && !is_name).then(|| &part[..end + usize::from(closed)])
+    });
+    parts.collect()
 }
 
 /// Compares arguments: a valid request must stay valid.
