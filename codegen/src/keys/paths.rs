@@ -74,6 +74,23 @@ fn tool(tool: &Tool, problems: &mut Vec<Problem>) {
     }
     if let Some(policy) = &spec.paths {
         globs(tool, policy, problems);
+        examples(tool, policy, problems);
+    }
+}
+
+/// Every valid example must name a path that the policy permits: a call with it would be refused.
+fn examples(tool: &Tool, policy: &PathPolicy, problems: &mut Vec<Problem>) {
+    let spec = &tool.spec;
+    let (Some(at), folder) = (spec.path, spec.path_in.unwrap_or_default()) else { return };
+    for (i, example) in spec.examples.iter().enumerate().filter(|(_, example)| example.valid) {
+        let path = example.input.as_ref().and_then(|input| input.pointer(at)?.as_str());
+        if let Some(Err(failure)) = path.map(|path| policy.judge(&format!("{folder}{path}"))) {
+            problems.push(tool.document.problem(
+                format!("/examples/{i}"),
+                format!("`{}` should be valid, but {}", example.name, failure.message),
+                "correct the example, or `paths`",
+            ));
+        }
     }
 }
 
