@@ -8,7 +8,7 @@ use std::{
 use serde_json::Value;
 
 use crate::{
-    places,
+    places, pointer,
     problem::{Position, Problem},
 };
 
@@ -39,6 +39,11 @@ impl Document {
         })?;
         let (places, duplicates) = places::scan(text);
         let document = Self { file: file.into(), value: Box::leak(Box::new(value)), places };
+        let mut invisible = Vec::new();
+        document.find_reordering("", document.value, &mut invisible);
+        if !invisible.is_empty() {
+            return Err(invisible);
+        }
         if duplicates.is_empty() {
             return Ok(document);
         }
@@ -52,6 +57,28 @@ impl Document {
                 pointer,
             })
             .collect())
+    }
+
+    /// Finds texts with characters that reorder what is shown: Rust permits none in the literals that are generated.
+    fn find_reordering(&self, at: &str, value: &Value, problems: &mut Vec<Problem>) {
+        let reorders = |c: &char| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+        match value {
+            Value::String(text) => problems.extend(text.chars().find(reorders).map(|c| {
+                let message = format!("the text has U+{:04X}, which reorders what readers see", u32::from(c));
+                self.problem(at, message, "remove the character")
+            })),
+            Value::Array(values) => {
+                let items = values.iter().enumerate();
+                items.for_each(|(i, value)| self.find_reordering(&format!("{at}/{i}"), value, problems));
+            }
+            Value::Object(members) => {
+                for (name, value) in members {
+                    let at = pointer::push(at, name);
+                    self.find_reordering(&at, value, problems);
+                }
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
     }
 
     /// Returns a problem at `pointer`, with the position of the longest prefix of `pointer` that exists in the text.
