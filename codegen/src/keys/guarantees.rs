@@ -1,11 +1,32 @@
 //! `guarantees`: the promises of an implementation. The conformance suite has a check of each.
 
-use tabellion_runtime::spec;
+use tabellion_runtime::spec::{self, GuaranteeKind};
 
 use super::Key;
 use crate::{changes::Changes, contract::Contract, leak::list, problem::Problem};
 
 pub(super) struct Guarantees;
+
+/// Returns the part without which a contract can't hold a guarantee of this kind, if it is missing.
+fn lacking(contract: &Contract, kind: GuaranteeKind) -> Option<&'static str> {
+    let tools = || contract.operations();
+    let rows = contract.spec.rows.as_ref();
+    let mut fields = contract.entities.iter().flat_map(|entity| entity.file.fields.values());
+    let (is_there, key) = match kind {
+        GuaranteeKind::Approval => {
+            (tools().any(|tool| tool.spec.approval.is_some()), "no tool has `approval`")
+        }
+        GuaranteeKind::Paths => (tools().any(|tool| tool.spec.paths.is_some()), "no tool has `paths`"),
+        GuaranteeKind::Preview => (!contract.spec.previews.is_empty(), "`previews` is missing"),
+        GuaranteeKind::Rows | GuaranteeKind::OneChange => (rows.is_some(), "`rows` is missing"),
+        GuaranteeKind::Orgs => (rows.is_some_and(|rows| rows.org.is_some()), "`rows.org` is missing"),
+        GuaranteeKind::Secrets => {
+            (fields.any(|field| field.kind == "secret"), "no field has the type `secret`")
+        }
+        _ => return None,
+    };
+    (!is_there).then_some(key)
+}
 
 impl Key for Guarantees {
     fn lint(&self, contract: &Contract, problems: &mut Vec<Problem>) {
@@ -17,6 +38,14 @@ impl Key for Guarantees {
                     format!("/guarantees/{i}/id"),
                     message,
                     "choose another id",
+                ));
+            }
+            if let Some((kind, key)) = guarantee.kind.and_then(|kind| Some((kind, lacking(contract, kind)?)))
+            {
+                problems.push(contract.document.problem(
+                    format!("/guarantees/{i}/kind"),
+                    format!("nothing in the contract is of the kind `{kind}`: {key}"),
+                    "add it, or remove the guarantee or its kind",
                 ));
             }
         }
