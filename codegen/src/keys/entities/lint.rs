@@ -11,7 +11,7 @@ use tabellion_runtime::{
 
 use super::{
     expand::is_made,
-    read::{Entity, EntityFile, Field, Rows, SeedRow},
+    read::{Entity, EntityFile, Field, Rows, SeedRow, UniqueFields},
     table,
 };
 use crate::{contract::Contract, pointer, problem::Problem};
@@ -120,13 +120,32 @@ fn seed(contract: &Contract, seed: &SeedRow, before: &[SeedRow], at: &str, probl
             _ => {}
         }
     }
-    let key: Vec<_> = entity.file.key.iter().map(|field| row.get(field)).collect();
-    let is_same = |other: &SeedRow| {
-        (other.entity, other.org) == (name, seed.org)
-            && entity.file.key.iter().map(|field| other.row.get(field)).eq(key.iter().copied())
+    let is_same = |fields: &[&str]| {
+        let is_given = |field: &&str| row.get(*field).is_some_and(|value| !value.is_null());
+        let is_equal = |other: &SeedRow| fields.iter().all(|field| other.row.get(field) == row.get(field));
+        let is_like = |other: &&SeedRow| (other.entity, other.org) == (name, seed.org);
+        fields.iter().all(is_given) && before.iter().filter(is_like).any(is_equal)
     };
-    if key.iter().all(Option::is_some) && before.iter().any(is_same) {
+    if is_same(&entity.file.key) {
         problem(format!("another seed is the same `{name}`"));
+    }
+    for unique in &entity.file.unique {
+        if !matches!(unique, UniqueFields::Conditional { while_null: Some(_), .. })
+            && is_same(unique.fields())
+        {
+            problem(format!("another seed has the same `{}`", unique.fields().join("` and `")));
+        }
+    }
+    for (field, spec) in &entity.file.fields {
+        let (Some(to), Some(key @ Value::String(_))) =
+            (spec.to.filter(|_| spec.kind == "ref"), row.get(field))
+        else {
+            continue;
+        };
+        let Some([target]) = contract.entity(to).map(|entity| &*entity.file.key) else { continue };
+        if !before.iter().any(|other| other.entity == to && other.row.get(target) == Some(key)) {
+            problem(format!("`{field}` refers to {key}, and no seed before this one is that `{to}`"));
+        }
     }
 }
 
