@@ -118,7 +118,7 @@ mod tests {
     #[test]
     fn a_missing_side_has_a_remark() {
         let difference = difference(None, Some(""));
-        assert_eq!(remark(&difference), Some("the file should not exist; it holds"));
+        assert_eq!(remark(&difference), Some("the file should not exist; it is empty"));
         assert_eq!(lines(&difference, 9), []);
     }
 }
