@@ -45,8 +45,10 @@ pub use self::{
     grounds::{Needs, check},
     options::{HttpOptions, OAuthOptions, Options},
 };
-use tabellion_gateway::ApprovalPolicy;
+pub use tabellion_gateway::{ApprovalPolicy, Offer};
 use tabellion_http::Guard;
+/// The store of [`Server::library`], with the types of its arguments.
+pub use tabellion_library;
 use tabellion_library::{self as library, CreateFolders, Created, Library, OpenError, path::LibraryPath};
 use tabellion_mcp::{self as mcp, Adapter, ServerInfo};
 use tabellion_pack::{Grounds, Packs, ServiceError};
