@@ -28,6 +28,15 @@ impl Document {
     /// # Errors
     /// When it is not JSON, or an object in it has a key twice (serde_json would silently keep the last).
     pub fn parse(file: &Path, text: &str) -> Result<Self, Vec<Problem>> {
+        if text.starts_with('\u{feff}') {
+            return Err(vec![Problem {
+                file: file.into(),
+                place: None,
+                pointer: String::new(),
+                message: "begins with a byte order mark, which JSON does not permit".into(),
+                help: "save the file as UTF-8 without one".into(),
+            }]);
+        }
         let value: Value = serde_json::from_str(text).map_err(|error| {
             vec![Problem {
                 file: file.into(),

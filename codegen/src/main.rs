@@ -128,7 +128,10 @@ fn print(text: &str) -> io::Result<()> {
 fn sources_at(schemas: &Path, revision: &str) -> Result<Sources, Box<dyn Error>> {
     // A revision that looks like an option must not be passed as one.
     let commit = format!("{revision}^{{commit}}");
-    let commit = git(schemas, &["rev-parse", "--verify", "--end-of-options", &commit])?;
+    let commit = git(schemas, &["rev-parse", "--verify", "--end-of-options", &commit]).map_err(|error| {
+        let folder = schemas.display();
+        format!("can't read `{revision}` for `--base`, which is a commit, a branch or a tag of the repository of `{folder}`: {error}")
+    })?;
     let commit = commit.trim();
     let mut files = vec![];
     for path in git(schemas, &["ls-tree", "-r", "--name-only", "-z", commit])?.split('\0') {
@@ -141,7 +144,8 @@ fn sources_at(schemas: &Path, revision: &str) -> Result<Sources, Box<dyn Error>>
 
 /// Runs git in `folder`; returns its output.
 fn git(folder: &Path, arguments: &[&str]) -> Result<String, Box<dyn Error>> {
-    let output = Command::new("git").current_dir(folder).args(arguments).output()?;
+    let output = Command::new("git").current_dir(folder).args(arguments).output();
+    let output = output.map_err(|error| format!("can't run git in `{}`: {error}", folder.display()))?;
     if !output.status.success() {
         return Err(String::from_utf8_lossy(&output.stderr).trim_end().to_owned().into());
     }

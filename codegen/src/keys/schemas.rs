@@ -56,9 +56,17 @@ fn values(changes: &mut Changes<'_>, side: Side, old: &Tool, new: &Tool) {
     let narrow = views::enforced(kept.schema(side));
     let wide = views::enforced(other.schema(side));
     if narrow != wide {
-        let (breaks, widens) = match side {
-            Side::Input => ("rejects requests that were valid", "more requests are valid"),
-            Side::Output => ("can return responses that were impossible before", "fewer responses may come"),
+        let (breaks, unproved, widens) = match side {
+            Side::Input => (
+                "rejects requests that were valid",
+                "it can't be proved that every request that was valid still is",
+                "more requests are valid",
+            ),
+            Side::Output => (
+                "can return responses that were impossible before",
+                "it can't be proved that every response was possible before",
+                "fewer responses may come",
+            ),
         };
         match (algebra::covers(&wide, &narrow), algebra::covers(&narrow, &wide)) {
             (Some(true), Some(true)) => {}
@@ -68,7 +76,7 @@ fn values(changes: &mut Changes<'_>, side: Side, old: &Tool, new: &Tool) {
                 let what = match (&example, algebra::difference(&narrow, &wide)) {
                     (Some(_), _) => breaks.into(),
                     (None, Some(lost)) if decided == Some(false) => format!("{breaks}, namely {lost}"),
-                    (None, _) => format!("it can't be proved that no {breaks}"),
+                    (None, _) => unproved.into(),
                 };
                 return changes.push(true, what, example);
             }

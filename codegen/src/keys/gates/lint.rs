@@ -61,7 +61,11 @@ pub(super) fn names(contract: &Contract, problems: &mut Vec<Problem>) {
             let has_clause = clauses_of(contract, tool).any(|placed| placed.gate == *gate);
             let (message, help) = if !contract.spec.gates.contains_key(gate) {
                 let all: Vec<_> = contract.spec.gates.keys().copied().collect();
-                (format!("there is no gate `{gate}`"), format!("the gates are {}", all.join(", ")))
+                let help = match &*all {
+                    [] => format!("add `gates` with `{gate}` to contract.json, or remove it here"),
+                    all => format!("the gates are {}", all.join(", ")),
+                };
+                (format!("there is no gate `{gate}`"), help)
             } else if !has_clause {
                 (
                     format!("gate `{gate}` has no clause for `{label}`"),
