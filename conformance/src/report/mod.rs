@@ -239,7 +239,7 @@ impl GuaranteeReport {
             guarantee.kind != Some(GuaranteeKind::Commit) || subject.commits == Commits::BeforeAnswer;
         let is_about = |check: &&CheckReport| check.guarantees.iter().any(|id| id == guarantee.id);
         let about = checks.iter().filter(is_about);
-        // Of atomicity, only kills and faults are evidence: the other checks interrupt no change.
+        // Only kills and faults are evidence of atomicity: the other checks interrupt no change.
         let is_decided = guarantee.kind != Some(GuaranteeKind::Atomic)
             || about.clone().any(|check| check.verdict != Verdict::NotApplicable && check.interrupts());
         let verdicts: Vec<_> = about
