@@ -103,7 +103,7 @@ async fn malformed_calls_and_unknown_tools_are_invalid_params() {
         "#,
     )
     .await;
-    assert_eq!(notes.begun(), 0);
+    assert_eq!(notes.stored_texts(), [] as [&str; 0]);
 }
 
 #[tokio::test]
