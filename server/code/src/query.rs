@@ -41,7 +41,7 @@ pub struct CodeQuery {
     pub min_score: f64,
 }
 
-/// Conditions for every hit: those of one field are alternatives, and one of each field holds.
+/// Conditions that all hold for every hit.
 #[derive(Debug, Clone, Default)]
 pub struct CodeFilters {
     languages: Vec<&'static str>,
@@ -78,7 +78,9 @@ impl CodeFilters {
                     let why = format!("`{value}` is no path below a collection's folder");
                     return Err(CodeError::Filter(why));
                 }
-                self.paths.push(PathFilter::parse(path)?);
+                if !path.is_empty() {
+                    self.paths.push(PathFilter::parse(path)?);
+                }
             }
             _ => return Err(CodeError::Filter(format!("`{field}` is no field to filter by"))),
         }
@@ -114,10 +116,10 @@ impl CodeFilters {
     /// Returns true if a file may have hits.
     pub(crate) fn file(&self, file: &FileColumns) -> bool {
         let (path, branch) = (&*file.path, &*file.branch);
-        any(&self.languages, |wanted| values::is_in(wanted, path, &file.language))
+        self.languages.iter().all(|wanted| values::is_in(wanted, path, &file.language))
             && self.extensions.has(path)
-            && any(&self.paths, |filter| filter.has(&composed(path)))
-            && any(&self.branches, |wanted| wanted == branch)
+            && (self.paths.is_empty() || self.paths.iter().all(|filter| filter.has(&composed(path))))
+            && self.branches.iter().all(|wanted| wanted == branch)
     }
 
     /// Returns true if any condition is on chunks.
@@ -127,29 +129,29 @@ impl CodeFilters {
 
     /// Returns the terms that a chunk must have: one of each list.
     pub(crate) fn chunk_terms(&self) -> impl Iterator<Item = Vec<(Kind, String)>> {
-        let kinds = self.kinds.iter().map(|kind| (Kind::About, String::from(*kind))).collect();
-        let keys = self.symbols.iter().flat_map(SymbolName::keys);
-        let symbols = keys.flat_map(|key| [(Kind::Symbol, key.clone()), (Kind::Member, key)]).collect();
-        [kinds, symbols].into_iter().filter(|terms: &Vec<_>| !terms.is_empty())
+        let kinds = self.kinds.iter().map(|kind| vec![(Kind::About, String::from(*kind))]);
+        let keys = |name: &SymbolName| {
+            name.keys()
+                .into_iter()
+                .flat_map(|key| [(Kind::Symbol, key.clone()), (Kind::Member, key)])
+                .collect()
+        };
+        kinds.chain(self.symbols.iter().map(keys))
     }
 
     /// Returns true if conditions must hold for the same symbol, which the terms of a chunk can't show.
     pub(crate) fn is_on_symbols(&self) -> bool {
-        !self.symbols.is_empty()
+        !self.symbols.is_empty() || self.kinds.iter().any(|kind| *kind != self.kinds[0])
     }
 
     /// Returns true if a symbol may be a hit.
     pub(crate) fn symbol(&self, symbol: &SymbolFacts, modules: &[String]) -> bool {
-        any(&self.kinds, |kind| *kind == symbol.kind) && any(&self.symbols, |name| name.fits(symbol, modules))
+        self.kinds.iter().all(|kind| *kind == symbol.kind)
+            && self.symbols.iter().all(|name| name.fits(symbol, modules))
     }
 }
 
-/// Returns true if one of the conditions holds, or there are none.
-fn any<T>(conditions: &[T], holds: impl Fn(&T) -> bool) -> bool {
-    conditions.is_empty() || conditions.iter().any(holds)
-}
-
-/// A condition on paths; one that is empty holds for all. It holds for the file or folder with this path, and for paths that match it as a glob. A glob without a slash is
+/// A condition on paths. It holds for the file or folder with this path, and for paths that match it as a glob. A glob without a slash is
 /// compared with names of files in any folder. Paths can contain a glob's marks: `app/[id]/page.tsx`.
 #[derive(Debug, Clone)]
 struct PathFilter {
@@ -171,7 +173,7 @@ impl PathFilter {
 
     fn has(&self, path: &str) -> bool {
         let below = path.strip_prefix(self.path.as_str());
-        below.is_some_and(|rest| self.path.is_empty() || rest.is_empty() || rest.starts_with('/'))
+        below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
             || self.glob.as_ref().is_some_and(|glob| glob.is_match(path))
     }
 }

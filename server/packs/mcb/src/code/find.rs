@@ -41,8 +41,6 @@ pub(in super::super) async fn code(
             "no code of the project `{project}` is indexed; begin with `index`, `action: start` and a `path`"
         )
     })];
-    // Filters of one field are alternatives: names of collections, and collections with an absolute path.
-    let (mut wanted, mut around) = (vec![], vec![]);
     let mut filters = CodeFilters::default();
     filters.extensions(&req.extensions.unwrap_or_default());
     for (at, filter) in req.filters.iter().flatten().enumerate() {
@@ -51,7 +49,7 @@ pub(in super::super) async fn code(
         let (field, value) = (field.trim(), value.trim());
         if field == COLLECTION {
             collection(&call, indexer, value).await?;
-            wanted.push(value);
+            rows.retain(|row| text(row, NAME).is_some_and(|name| is_same_name(name, value)));
             continue;
         }
         let mut value = value;
@@ -62,17 +60,10 @@ pub(in super::super) async fn code(
             let relative = rows.iter().filter_map(within).min_by_key(|path| path.len());
             value =
                 relative.ok_or_else(|| wrong(format!("`{path}` is in no collection that is searched")))?;
-            around.extend(rows.iter().filter(|row| within(row) == Some(value)).map(|row| row["id"].clone()));
-        } else if field == PATH {
-            around.extend(rows.iter().map(|row| row["id"].clone()));
+            rows.retain(|row| within(row) == Some(value));
         }
         filters.add(field, value).map_err(|error| wrong(error.to_string()))?;
     }
-    let is_wanted =
-        |row: &Row| wanted.iter().any(|name| is_same_name(text(row, NAME).unwrap_or_default(), name));
-    rows.retain(|row| {
-        (wanted.is_empty() || is_wanted(row)) && (around.is_empty() || around.contains(&row["id"]))
-    });
     let names: HashMap<&str, &str> =
         rows.iter().filter_map(|row| Some((text(row, "id")?, text(row, NAME)?))).collect();
     let mut query = CodeQuery {
@@ -138,6 +129,19 @@ pub(in super::super) async fn code(
                 }));
             }
         }
+    }
+    if found.total == 0 {
+        let mut fields: Vec<_> = req
+            .filters
+            .iter()
+            .flatten()
+            .filter_map(|filter| Some(filter.split_once(':')?.0.trim()))
+            .collect();
+        fields.sort_unstable();
+        let twice = fields.windows(2).find(|pair| pair[0] == pair[1]);
+        warnings.push(twice.map(|pair| {
+            format!("all filters must hold, and no hit passes each of `{}`; search once for each", pair[0])
+        }));
     }
     if !unfinished.is_empty() {
         cx.note(INDEXING, unfinished);
