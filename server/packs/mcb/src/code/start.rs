@@ -28,6 +28,9 @@ use super::{
 /// Maximum bytes of a blob, for tools without an argument for that.
 const MAX_BLOB: u64 = 1 << 20;
 
+/// Kind of the collections of `index_repository`.
+const REPOSITORY: &str = "repository";
+
 /// A requested run.
 struct Wanted<'w> {
     name: String,
@@ -150,7 +153,7 @@ pub(in super::super) async fn repository(
         is_named: false,
         name: named(None, &listed.path, None)?,
         path: &listed.path,
-        kind: "repository",
+        kind: REPOSITORY,
         request: Request {
             extensions: vec![],
             exclude_dirs: vec![],
@@ -209,12 +212,21 @@ async fn plan<'v>(
     wanted: &Wanted<'_>,
 ) -> Result<Planned<'v>, RowError> {
     let call = Call::from_context(cx);
-    let earlier = find_collection(&call, indexer, &wanted.name).await?;
-    if let Some(row) = &earlier {
+    let is_different = |row: &Row| {
         let path = text(row, PATH).unwrap_or_default();
         let is_same = path == told(wanted.path) && text(row, "kind") == Some(wanted.kind);
         // A folder that is not here is a different machine's, or was moved.
-        if !wanted.is_named && !is_same && Path::new(path).exists() {
+        !wanted.is_named && !is_same && Path::new(path).exists()
+    };
+    let mut name = wanted.name.clone();
+    let mut earlier = find_collection(&call, indexer, &name).await?;
+    if wanted.kind == REPOSITORY && earlier.as_ref().is_some_and(is_different) {
+        // Callers can't name it.
+        name = format!("{name}@{REPOSITORY}");
+        earlier = find_collection(&call, indexer, &name).await?;
+    }
+    if let Some(row) = &earlier {
+        if is_different(row) {
             return Err(taken(row, wanted.kind));
         }
         let operation = text(row, OPERATION_ID).unwrap_or_default();
@@ -243,7 +255,7 @@ async fn plan<'v>(
     let row = match &earlier {
         Some(earlier) => plan.update(entity(COLLECTION)?, &[earlier["id"].clone()], data).await?,
         None => {
-            data.insert(NAME.into(), wanted.name.as_str().into());
+            data.insert(NAME.into(), name.into());
             plan.create(entity(COLLECTION)?, data).await?
         }
     };
@@ -256,7 +268,7 @@ fn taken(row: &Row, kind: &str) -> RowError {
     let is =
         format!("the collection `{name}` is of the {} of `{path}`", text(row, "kind").unwrap_or_default());
     match kind {
-        "repository" => {
+        REPOSITORY => {
             let remedy =
                 format!("`index` with `action: clear` and `collection: {name}` makes room for this one");
             invalid("collection_taken", "/repo_path", format!("{is}; {remedy}"))

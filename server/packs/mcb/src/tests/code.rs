@@ -193,21 +193,27 @@ fn a_default_name_never_replaces_a_different_collection() {
     commit_all(&bench.folder().join("shop"), "first");
     start(&bench, json!({ "action": "start", "path": "shop" }));
     settled(&bench);
-    for (tool, request, remedy) in [
-        (INDEX, json!({ "action": "start", "path": "other/shop" }), "as `collection`"),
-        (
-            VCS,
-            json!({ "action": "index_repository", "repo_id": "*", "repo_path": "shop" }),
-            "`collection: shop` makes room",
-        ),
-    ] {
-        let error = bench.answer(tool, request).unwrap_err();
-        assert_eq!(error["rule"], "collection_taken", "{error}");
-        assert!(error["message"].as_str().unwrap().contains(remedy), "{error}");
-    }
+    let error = bench.answer(INDEX, json!({ "action": "start", "path": "other/shop" })).unwrap_err();
+    assert_eq!(error["rule"], "collection_taken", "{error}");
+    assert!(error["message"].as_str().unwrap().contains("as `collection`"), "{error}");
+    let repository = |path: &str| json!({ "action": "index_repository", "repo_id": "*", "repo_path": path });
+    bench.call(VCS, repository("shop"));
+    let names: Vec<_> = settled(&bench)["collections"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| it["collection"].clone())
+        .collect();
+    assert_eq!(names, ["shop", "shop@repository"]);
+    commit_all(&bench.folder().join("other/shop"), "first");
+    let error = bench.answer(VCS, repository("other/shop")).unwrap_err();
+    assert!(
+        error["message"].as_str().unwrap().contains("`collection: shop@repository` makes room"),
+        "{error}"
+    );
     start(&bench, json!({ "action": "start", "path": "other/shop", "collection": "shop" }));
     settled(&bench);
-    assert_eq!(found(&bench, "other", json!({})), ["a.py"]);
+    assert_eq!(found(&bench, "other", json!({ "collection": "shop" })), ["a.py"]);
 }
 
 #[test]
