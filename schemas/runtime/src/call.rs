@@ -12,12 +12,13 @@ use serde_json::{Map, Value};
 
 use crate::{
     caller::Progress,
-    context::{CallContext, PATH, WARNINGS},
+    context::{CallContext, PATH},
     failure::Failure,
     future::BoxFuture,
     gates::Report,
     ground::{Documents, Ground},
     ids::CommitId,
+    meta::WARNINGS,
     provenance::{NO_PROVENANCE, Provenance},
     snapshot::{Document, DocumentHistory, Until},
     spec::Fact,
@@ -85,11 +86,10 @@ impl<'a, G: Ground> ReadCx<'a, G> {
         self.notes.put(key, value.into());
     }
 
-    /// Notes warnings in `_meta`, if there are any.
+    /// Adds warnings to those in `_meta`.
     pub fn warn(&self, warnings: impl IntoIterator<Item = Option<String>>) {
-        let warnings: Vec<_> = warnings.into_iter().flatten().collect();
-        if !warnings.is_empty() {
-            self.note(WARNINGS, warnings);
+        for warning in warnings.into_iter().flatten() {
+            self.notes.push(WARNINGS, warning.into());
         }
     }
 }
@@ -227,6 +227,14 @@ impl Notes {
     pub(crate) fn put(&self, key: &'static str, value: Value) {
         let mut meta = self.meta.lock().unwrap_or_else(PoisonError::into_inner);
         meta.insert(key, value);
+    }
+
+    /// Adds a value to the array under `key`.
+    fn push(&self, key: &'static str, value: Value) {
+        let mut meta = self.meta.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Value::Array(values) = meta.entry(key).or_insert_with(|| Value::Array(Vec::new())) {
+            values.push(value);
+        }
     }
 
     pub(crate) fn remove(&self, key: &str) {

@@ -8,7 +8,7 @@ use std::{
 use serde_json::{Map, Value};
 
 pub use crate::meta::{
-    BASE, CHANGE, COMMIT, DIRTY, GATES, IDEMPOTENCY_KEY, IF_BASE, PATH, REPLAYED, TOTAL, TRUNCATED, WARNINGS,
+    BASE, CHANGE, COMMIT, DIRTY, GATES, IDEMPOTENCY_KEY, IF_BASE, PATH, REPLAYED, TOTAL, TRUNCATED,
 };
 use crate::{
     approver::Approver,

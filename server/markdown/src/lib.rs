@@ -17,6 +17,7 @@
 //! | [`lineage`] | section ids across the versions of a document, and the undo and redo stacks |
 //! | [`link_targets`] | the targets of a document's links, as written |
 //! | [`code_ranges`] | code and HTML, which are not text |
+//! | [`unresolved_conflict`] | a merge conflict that git left in a text |
 //! | [`mod@preview`] | diff, summary and risk of a plan |
 //! | [`diff`] | parts that can be taken or left, changed words, unified diffs that `git apply` turns into exactly the new bytes |
 //!
@@ -27,6 +28,7 @@
 mod blocks;
 mod bounds;
 mod code;
+mod conflict;
 pub mod diff;
 mod display;
 pub mod edit;
@@ -52,6 +54,7 @@ mod tests;
 
 pub use bounds::{LimitError, MAX_LINES, MAX_MARKS};
 pub use code::code_ranges;
+pub use conflict::{UnresolvedConflict, unresolved_conflict};
 pub use display::one_line;
 pub use edit::{Edit, EditError, Plan, plan};
 pub use front_matter::{FrontMatter, FrontMatterError, with_body};

@@ -203,14 +203,15 @@ fn an_option_refuses_files_with_uncommitted_bytes() {
 }
 
 #[test]
-fn a_change_and_its_preview_warn_of_invalid_mdx() {
+fn a_change_and_its_preview_warn_of_invalid_mdx_and_of_conflicts() {
     const MDX: &str = "---\na: b\n---\n\n# A\n";
-    let library = Library::with(&[("a.mdx", MDX), ("b.mdx", MDX), ("a.md", "# A\n")]);
+    let library = Library::with(&[("a.mdx", MDX), ("b.mdx", MDX), ("a.md", "# A\n"), ("c.md", "# C\n")]);
     let mut server = library.serve();
     for (path, content, line) in [
         ("a.mdx", "<Tab>\n\ntext\n\n</Tab>\n", None),
         ("b.mdx", "text {open\n", Some("line 6: not valid MDX: ")),
         ("a.md", "text {open\n", None),
+        ("c.md", "<<<<<<< a\nb\n=======\nc\n>>>>>>> d\n", Some("lines 2 to 6 are a merge conflict")),
     ] {
         let shown = server
             .call_with("preview_markdown_change", edit(path, "append", "", content), json!({}))

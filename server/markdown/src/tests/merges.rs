@@ -4,6 +4,7 @@ use std::{fs, process::Command};
 
 use crate::{
     Flavor, MergeConflict, Merged, Outline, diff::Comparison, merge, merge::slid_parts, merge_documents,
+    unresolved_conflict,
 };
 
 /// Returns the result of `git merge-file` for the three texts, and true if it is a clean merge.
@@ -328,4 +329,23 @@ fn edited(base: &str, edits: &[(u8, usize, usize)], token: &str) -> (String, Vec
     let parts: Vec<_> = slid_parts(&base, &side).iter().map(|part| side.replacement(part).concat()).collect();
     runs.retain(|run| parts.iter().any(|part| part.contains(run.as_str())));
     (text, runs)
+}
+
+#[test]
+fn a_conflict_that_git_left_is_found_outside_of_code() {
+    let conflict = "<<<<<<< HEAD\nours\n=======\ntheirs\n>>>>>>> branch\n";
+    for (text, lines) in [
+        (conflict.to_owned(), Some((1, 5))),
+        (format!("# A\r\n\r\n{}", conflict.replace('\n', "\r\n")), Some((3, 7))),
+        (format!("a\r{}", conflict.replace('\n', "\r")), Some((2, 6))),
+        ("<<<<<<<\na\n||||||| base\nb\n=======\nc\n>>>>>>>".to_owned(), Some((1, 7))),
+        (format!("```\nan example\n{conflict}```\n"), None),
+        (format!("```\n{conflict}```\n\n{conflict}"), Some((9, 13))),
+        ("<<<<<<< HEAD\nours\n\n>>>>>>> branch\n".to_owned(), None),
+        ("a\n=======\n\n>>>>>>> b\n".to_owned(), None),
+        ("<<<<<<<< a\n=======\n>>>>>>>> b\n".to_owned(), None),
+    ] {
+        let found = unresolved_conflict(&text, Flavor::CommonMark);
+        assert_eq!(found.map(|found| (found.first, found.last)), lines, "{text:?}");
+    }
 }

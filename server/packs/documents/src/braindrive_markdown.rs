@@ -78,7 +78,9 @@ impl BrainDriveMarkdown for BrainDrive {
             last_modified: file.modified.fixed_offset(),
             git_commit: file.commit.unwrap_or_else(|| NO_COMMIT.into()),
         };
-        Ok(ReadMarkdownResponse { content: failures::utf8(&path, file.bytes)?, metadata })
+        let content = failures::utf8(&path, file.bytes)?;
+        cx.warn([crate::conflict(&path, &content)]);
+        Ok(ReadMarkdownResponse { content, metadata })
     }
 
     async fn list_markdown_files(
@@ -118,12 +120,10 @@ impl BrainDriveMarkdown for BrainDrive {
         if found.truncated {
             cx.note(context::TRUNCATED, true);
         }
-        if found.total_lines == 0 && request.query.chars().any(char::is_uppercase) {
-            cx.note(
-                context::WARNINGS,
-                vec!["a query with capitals is looked for as it is spelt; one without finds all spellings"],
-            );
-        }
+        let is_spelt = found.total_lines == 0 && request.query.chars().any(char::is_uppercase);
+        cx.warn([is_spelt.then(|| {
+            "a query with capitals is looked for as it is spelt; one without finds all spellings".into()
+        })]);
         note_left_out(cx, found.left_out);
         let results = found.matches.chunk_by(|a, b| a.path == b.path).map(|matches| SearchResult {
             path: matches[0].path.as_str().to_owned(),
@@ -147,7 +147,7 @@ impl BrainDriveMarkdown for BrainDrive {
         let edit = edit(&request.operation);
         let plan = planned(&path, &old, &edit)?;
         self.library.check_change(&path, plan.text.len())?;
-        cx.warn([mdx_warning(&path, &plan.text)]);
+        cx.warn(crate::flaws(&path, &plan.text));
         let preview = markdown::preview(path.as_str(), &old, &edit, &plan);
         let risk_level = match preview.risk {
             Risk::Low => RiskLevel::Low,
@@ -167,7 +167,8 @@ impl BrainDriveMarkdown for BrainDrive {
         let operation = if old.is_some() { "overwrite" } else { "create" };
         let is_dirty = old.is_some() && self.library.read(&path)?.is_some_and(|file| file.dirty);
         let adopted = is_dirty.then(|| failures::uncommitted(&path));
-        cx.warn([adopted, mdx_warning(&path, &request.content)]);
+        cx.warn([adopted]);
+        cx.warn(crate::flaws(&path, &request.content));
         let summary = counted(operation, old.as_ref(), &request.content);
         Ok(stage(cx, &path, operation, summary, Content::Write(request.content.into_bytes())))
     }
@@ -182,7 +183,7 @@ impl BrainDriveMarkdown for BrainDrive {
         let old = failures::utf8(&path, document.bytes)?;
         let edit = edit(&request.operation);
         let plan = planned(&path, &old, &edit)?;
-        cx.warn([mdx_warning(&path, &plan.text)]);
+        cx.warn(crate::flaws(&path, &plan.text));
         let summary = markdown::summarize(&old, &edit, &plan);
         Ok(stage(cx, &path, edit.name(), summary, Content::Write(plan.text.into_bytes())))
     }
@@ -240,12 +241,6 @@ fn with_paths(summary: String, more: &[String]) -> String {
 fn true_path(cx: &ReadCx<'_>, path: &str) -> Result<LibraryPath, Failure> {
     let asked = LibraryPath::parse(path).map_err(failures::path)?;
     LibraryPath::parse(&cx.true_path(asked.as_str())?).map_err(failures::path)
-}
-
-/// Returns the warning that an `.mdx` file would not be valid MDX.
-fn mdx_warning(path: &LibraryPath, text: &str) -> Option<String> {
-    let error = (Flavor::of_path(path.as_str()) == Flavor::Mdx).then(|| markdown::mdx_error(text));
-    error.flatten().map(|error| error.to_string())
 }
 
 /// Notes in `_meta` the numbers of files and folders that the answer leaves out, if there are any.

@@ -63,6 +63,7 @@ impl LearningOs for Memory {
             let message = format!("`{path}` is not text: it is not UTF-8 at byte {offset}");
             ToolError::invalid_params(message).with("offset", offset)
         })?;
+        cx.warn([crate::conflict(&path, &content)]);
         Ok(ReadRepoFileResponse { content: Some(content), exists: true, error: None })
     }
 

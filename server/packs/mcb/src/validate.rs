@@ -12,7 +12,7 @@ use tabellion_platform::blocking;
 use tabellion_rules::{
     self as rules, Category, RuleFileError, RuleSet, RunError, Scope, Selection, SelectionError, SkipReason,
 };
-use tabellion_runtime::{Failure, FailureKind, ReadCx, Rows, context};
+use tabellion_runtime::{Failure, FailureKind, ReadCx, Rows};
 use tabellion_vcs::{WorkspacePath, WorkspacePathError};
 
 use super::{
@@ -132,7 +132,7 @@ impl ValidateTool for Memory {
                 "line {line} could not be parsed, and perhaps others; functions with such lines are left out, and the numbers of the \
                  file are without them"
             );
-            cx.note(context::WARNINGS, vec![warning]);
+            cx.warn([Some(warning)]);
         }
         let function = |function: rules::FunctionMetrics| MeasuredFunction {
             name: function.name,
@@ -185,18 +185,14 @@ fn slashes(path: &WorkspacePath) -> String {
 /// Notes the rule files and the files that were left out, also as warnings: without them, a run has passed in part only.
 fn note_left_out(cx: &ReadCx<'_, Rows>, errors: &[RuleFileError], skipped: Vec<String>) {
     let errors: Vec<_> = errors.iter().map(ToString::to_string).collect();
-    let mut warnings = vec![];
     for (key, left_out, items) in [
         (RULE_ERRORS, "rule files that can't be used are left out", errors),
         (SKIPPED, "some files were not checked", skipped),
     ] {
         if !items.is_empty() {
-            warnings.push(format!("{left_out}: {}", first(&items, MAX_NAMED).join("; ")));
+            cx.warn([Some(format!("{left_out}: {}", first(&items, MAX_NAMED).join("; ")))]);
             cx.note(key, Value::from(first(&items, MAX_NOTES)));
         }
-    }
-    if !warnings.is_empty() {
-        cx.note(context::WARNINGS, warnings);
     }
 }
 

@@ -48,8 +48,9 @@ pub(super) fn service(library: Arc<Library>, path: &LibraryPath) -> Arc<dyn Cont
 }
 
 impl Editor {
-    /// Returns the content after `plan`. Its outline is cached, because the next call most likely finds this text.
-    fn written(&self, plan: SectionPlan) -> Content {
+    /// Returns the content after `plan`, and warns of its flaws. Its outline is cached, because the next call most likely finds this text.
+    fn written(&self, cx: &WriteCx<'_>, plan: SectionPlan) -> Content {
+        cx.warn(crate::flaws(&self.path, &plan.text));
         self.last_parsed.keep(&plan.text, &plan.outline);
         Content::Write(plan.text.into_bytes())
     }
@@ -74,7 +75,9 @@ impl Editor {
     fn text_or_warning(&self, cx: &ReadCx<'_>) -> Answer<String> {
         let text = view::text(self, cx)?;
         cx.warn([text.is_none().then(|| self.absence())]);
-        Ok(text.unwrap_or_default())
+        let text = text.unwrap_or_default();
+        cx.warn([crate::conflict(&self.path, &text)]);
+        Ok(text)
     }
 
     /// Returns the text of the section that a prompt names, with its subsections.
@@ -131,7 +134,7 @@ impl SafeMarkdownEditor for Editor {
             position: plan.position,
             sections: plan.sections,
         };
-        Ok(self.stage(cx, self.written(plan), &step, move || InsertSectionResponse {
+        Ok(self.stage(cx, self.written(cx, plan), &step, move || InsertSectionResponse {
             section_id: section_id.to_string(),
             message: "Section inserted.".into(),
         }))
@@ -154,7 +157,7 @@ impl SafeMarkdownEditor for Editor {
             position,
             sections: plan.sections,
         };
-        Ok(self.stage(cx, self.written(plan), &step, acknowledged("Section deleted.")))
+        Ok(self.stage(cx, self.written(cx, plan), &step, acknowledged("Section deleted.")))
     }
 
     async fn update_section(&self, cx: &WriteCx<'_>, request: UpdateSectionRequest) -> Change<Acknowledged> {
@@ -169,7 +172,7 @@ impl SafeMarkdownEditor for Editor {
             position,
             sections: plan.sections,
         };
-        Ok(self.stage(cx, self.written(plan), &step, acknowledged("Section updated.")))
+        Ok(self.stage(cx, self.written(cx, plan), &step, acknowledged("Section updated.")))
     }
 
     async fn move_section(&self, cx: &WriteCx<'_>, request: MoveSectionRequest) -> Change<Acknowledged> {
@@ -186,13 +189,14 @@ impl SafeMarkdownEditor for Editor {
             position: plan.position,
             sections: plan.sections,
         };
-        Ok(self.stage(cx, self.written(plan), &step, acknowledged("Section moved.")))
+        Ok(self.stage(cx, self.written(cx, plan), &step, acknowledged("Section moved.")))
     }
 
     async fn get_section(&self, cx: &ReadCx<'_>, request: GetSectionRequest) -> Answer<GetSectionResponse> {
         let view = DocumentView::existing(self, cx)?;
         let list = view.list(cx)?;
         let position = list.with_id(&request.section_id)?;
+        cx.warn([crate::conflict(&self.path, list.document.text)]);
         Ok(GetSectionResponse {
             heading: list.title(position),
             content: list.content(position).to_owned(),
@@ -202,8 +206,8 @@ impl SafeMarkdownEditor for Editor {
 
     async fn list_sections(&self, cx: &ReadCx<'_>, _: ListSectionsRequest) -> Answer<ListSectionsResponse> {
         let view = DocumentView::read(self, cx)?;
-        cx.warn([(!view.exists).then(|| self.absence())]);
         let list = view.list(cx)?;
+        cx.warn([(!view.exists).then(|| self.absence()), crate::conflict(&self.path, list.document.text)]);
         let entries = list.ids.iter().enumerate().map(|(position, id)| SectionEntry {
             section_id: id.to_string(),
             heading: list.title(position),
