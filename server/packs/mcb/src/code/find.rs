@@ -136,6 +136,7 @@ pub(in super::super) async fn code(
             .iter()
             .flatten()
             .filter_map(|filter| Some(filter.split_once(':')?.0.trim()))
+            .chain(req.collection.as_ref().map(|_| COLLECTION))
             .collect();
         fields.sort_unstable();
         let twice = fields.windows(2).find(|pair| pair[0] == pair[1]);

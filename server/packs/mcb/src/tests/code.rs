@@ -162,28 +162,34 @@ fn projects_have_collections_of_their_own() {
 #[test]
 fn a_search_warns_of_code_that_is_not_indexed() {
     let bench = bench();
-    let warned = |bench: &Bench, filters: &[&str], words: &str| {
-        let request = json!({ "resource": "code", "query": "total", "filters": filters });
+    let warned = |bench: &Bench, more: Value, words: &str| {
+        let mut request = json!({ "resource": "code", "query": "total" });
+        request.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         let (_, meta) = bench.answer(SEARCH, request).unwrap();
         assert!(meta["tabellion/warnings"][0].as_str().is_some_and(|first| first.contains(words)), "{meta}");
     };
-    warned(&bench, &[], "no code of the project `shop` is indexed");
+    warned(&bench, json!({}), "no code of the project `shop` is indexed");
     start(
         &bench,
         json!({ "action": "start", "path": "shop", "collection": "none", "extensions": ["klingon"] }),
     );
     settled(&bench);
-    warned(&bench, &[], "the collection `none` has no files");
-    start(&bench, json!({ "action": "clear", "collection": "none" }));
+    warned(&bench, json!({}), "the collection `none` has no files");
     start(&bench, json!({ "action": "start", "path": "shop", "collection": "gone" }));
     settled(&bench);
-    warned(&bench, &["kind:class", "path:*.py", "kind:function"], "no hit passes each of `kind`");
+    for (more, field) in [
+        (json!({ "filters": ["kind:class", "path:*.py", "kind:function"], "collection": "gone" }), "kind"),
+        (json!({ "filters": ["collection:none"], "collection": "gone" }), "collection"),
+    ] {
+        warned(&bench, more, &format!("no hit passes each of `{field}`"));
+    }
+    start(&bench, json!({ "action": "clear", "collection": "none" }));
     let data = bench.close();
     fs::remove_file(data.path().join("data/mcb-code.db")).unwrap();
     fs::remove_dir_all(data.path().join("shop")).unwrap();
     let bench = Bench::over(data);
     settled(&bench);
-    warned(&bench, &[], "the last run of the collection `gone` failed");
+    warned(&bench, json!({}), "the last run of the collection `gone` failed");
 }
 
 #[test]
