@@ -264,19 +264,19 @@ async fn plan<'v>(
 
 /// Returns the refusal of a default name that a different collection has.
 fn taken(row: &Row, kind: &str) -> RowError {
-    let (name, path) = (text(row, NAME).unwrap_or_default(), text(row, "path").unwrap_or_default());
-    let is =
-        format!("the collection `{name}` is of the {} of `{path}`", text(row, "kind").unwrap_or_default());
-    match kind {
+    let field = |field: &str| text(row, field).unwrap_or_default();
+    let name = field(NAME);
+    let (pointer, remedy) = match kind {
         REPOSITORY => {
-            let remedy =
+            let clear =
                 format!("`index` with `action: clear` and `collection: {name}` makes room for this one");
-            invalid("collection_taken", "/repo_path", format!("{is}; {remedy}"))
+            ("/repo_path", clear)
         }
-        _ => {
-            invalid("collection_taken", "/collection", format!("{is}; give this one a name, as `collection`"))
-        }
-    }
+        _ => ("/collection", "give this one a name, as `collection`".to_owned()),
+    };
+    let message =
+        format!("the collection `{name}` indexes the {} `{}`; {remedy}", field("kind"), field(PATH));
+    invalid("collection_taken", pointer, message)
 }
 
 fn begin<T: Send + 'static>(
