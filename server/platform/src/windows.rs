@@ -89,7 +89,7 @@ impl Dir {
     ///
     /// As for [`Dir::open_file`].
     pub fn open_entry(&self, name: &str) -> Result<File, OpenError> {
-        self.open_file(name)
+        self.open_file(segment(name)?)
     }
 
     pub fn entries(&self, mut each: impl FnMut(&OsStr, Kind)) -> io::Result<()> {
@@ -275,7 +275,7 @@ impl Dir {
     }
 
     fn reopen(&self, access: u32) -> io::Result<File> {
-        self.nt_open("", access, nt::FILE_OPEN, nt::FILE_DIRECTORY_FILE)
+        self.nt_open_or_reopen("", access, nt::FILE_OPEN, nt::FILE_DIRECTORY_FILE)
     }
 
     fn link(&self, name: &str, other: &Dir, other_name: &str) -> io::Result<()> {
@@ -337,9 +337,13 @@ impl Dir {
         }
     }
 
-    /// Opens or creates `name`, one segment, in this folder; the folder itself for the empty name.
+    /// Opens or creates `name`, one segment, in this folder.
     fn nt_open(&self, name: &str, access: u32, disposition: u32, options: u32) -> io::Result<File> {
-        let name = if name.is_empty() { name } else { segment(name)? };
+        self.nt_open_or_reopen(segment(name)?, access, disposition, options)
+    }
+
+    /// As [`nt_open`](Self::nt_open); opens the folder itself for the empty name.
+    fn nt_open_or_reopen(&self, name: &str, access: u32, disposition: u32, options: u32) -> io::Result<File> {
         let mut units: Vec<u16> = name.encode_utf16().collect();
         let bytes = u16::try_from(units.len() * 2).map_err(|_| io::ErrorKind::InvalidFilename)?;
         let name = UNICODE_STRING { Length: bytes, MaximumLength: bytes, Buffer: units.as_mut_ptr() };
