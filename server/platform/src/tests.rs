@@ -231,6 +231,11 @@ mod on_windows {
         fs::write(at("b"), "new").unwrap();
         rename(&at("b"), &at("a")).unwrap();
         assert_eq!(fs::read(at("a")).unwrap(), b"new");
+        read_only("a");
+        remove_file(&at("a")).unwrap();
+        read_only("b");
+        Dir::open(place.path()).unwrap().remove_file("b").unwrap();
+        assert_eq!(names_in(place.path()), Vec::<String>::new());
     }
 
     #[test]

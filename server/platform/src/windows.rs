@@ -330,6 +330,15 @@ impl Dir {
         };
         match set(&file, &at_once, nt::FileDispositionInformationEx) {
             Err(error) if error.is_unsupported() => {
+                // Such systems refuse to remove what is read-only.
+                let access =
+                    fs_api::FILE_READ_ATTRIBUTES | fs_api::FILE_WRITE_ATTRIBUTES | fs_api::SYNCHRONIZE;
+                let attributes = self.nt_open(name, access, nt::FILE_OPEN, options)?;
+                let mut permissions = attributes.metadata()?.permissions();
+                if permissions.readonly() {
+                    clear_read_only(&mut permissions);
+                    attributes.set_permissions(permissions)?;
+                }
                 let once_closed = nt::FILE_DISPOSITION_INFORMATION { DeleteFile: true };
                 Ok(set(&file, &once_closed, nt::FileDispositionInformation)?)
             }
@@ -466,9 +475,13 @@ pub(super) fn rename(from: &Path, to: &Path) -> io::Result<()> {
     }
 }
 
-/// Removes a file.
+/// Removes a file, even if it is read-only, which some file systems refuse.
 pub(super) fn remove_file(path: &Path) -> io::Result<()> {
-    while_held(|| fs::remove_file(path))
+    let remove = || fs::remove_file(path);
+    while_held(|| match remove() {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => while_writable(path, error, remove),
+        done => done,
+    })
 }
 
 /// Returns true if another program prevents this: it has the file open, and does not share it.
@@ -507,8 +520,10 @@ fn while_writable<T>(path: &Path, denied: io::Error, run: impl Fn() -> io::Resul
     clear_read_only(&mut writable);
     fs::set_permissions(path, writable)?;
     let done = run();
-    fs::set_permissions(path, before)?;
-    done
+    match fs::set_permissions(path, before) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => done,
+        restored => restored.and(done),
+    }
 }
 
 fn clear_read_only(permissions: &mut fs::Permissions) {
