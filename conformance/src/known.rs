@@ -1,4 +1,4 @@
-//! KnownFailures failures, each with a reason: a list that must stay true.
+//! Known failures, each with a reason: a list that must stay true.
 //!
 //! ```toml
 //! [[known]]

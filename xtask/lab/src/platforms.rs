@@ -110,13 +110,15 @@ fn tests() -> Outcome {
     Ok(())
 }
 
-/// Runs the suite for Linux, with a server on Wine that sees the same folders on its drive `Z:`.
+/// Runs the suite for Linux, with a server on Wine that sees the same folders on its drive `Z:`. Windows exchanges files in steps, so a save
+/// between two of them is lost, as `server/docs/states.md` says.
 fn conformance() -> Outcome {
     let wine = Wine::find()?;
     run::cargo(&["build", "--quiet", "--bin", "tabellion-conformance"])?;
     let suite = run::built("tabellion-conformance")?;
     let status = Command::new(suite)
-        .args(["run", "--profile", "smoke", "--quiet", "--patience", ANSWER_TIMEOUT, "--"])
+        .args(["run", "--profile", "smoke", "--quiet", "--patience", ANSWER_TIMEOUT])
+        .args(["--skip", "concurrent/editor", "--"])
         .arg(&wine.program)
         .arg(program())
         .args(["serve", "--library", "Z:{library}"])
