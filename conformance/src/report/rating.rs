@@ -192,9 +192,9 @@ impl Report {
                 .checks
                 .iter()
                 .filter(|check| check.guarantees.contains(&guarantee.id) && check.severity == Severity::Must);
-            let mut worst: Vec<_> = about.map(CheckReport::rating).collect();
-            worst.retain(|rating| *rating >= Rating::Known && *rating != Rating::Unexpected);
-            worst.iter().all(|rating| *rating == Rating::Known)
+            let failed = about.map(CheckReport::rating);
+            let failed = failed.filter(|rating| *rating >= Rating::Known && *rating != Rating::Unexpected);
+            failed.max() == Some(Rating::Known)
         };
         (guarantee.checks > 0).then(|| match guarantee.verdict {
             Verdict::Pass => Rating::Holds,

@@ -5,7 +5,7 @@ use std::{fs, path::Path};
 use tabellion_conformance::{
     known::KnownFailures,
     report::{
-        Report, Verdict, badge,
+        Rating, Report, Verdict, badge,
         compare::Comparison,
         html, junit, markdown,
         terminal::{self, Extras, RerunCommand},
@@ -101,6 +101,13 @@ fn a_badge_counts_required_checks_that_were_not_run() {
     report.not_run =
         ["wire/ids", "schema/valid-accepted", "budget/memory", "no/check"].map(String::from).to_vec();
     assert_eq!(report.promises(), (held, all + 1));
+}
+
+#[test]
+fn a_guarantee_without_a_known_failure_is_not_shown() {
+    let mut report = sample::passing();
+    report.guarantees[0].verdict = Verdict::NotShown;
+    assert_eq!(report.rating(&report.guarantees[0]), Some(Rating::NotShown));
 }
 
 /// The part of a page that is its own.
