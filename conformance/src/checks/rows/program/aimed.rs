@@ -10,7 +10,7 @@ use tabellion_runtime::spec::{
 use super::{
     begin,
     operation::{self, Operation},
-    step::{Call, Choice, Name, Step},
+    step::{Call, Choice, Step},
 };
 use crate::rows::values;
 
@@ -56,8 +56,8 @@ impl Aim<'_> {
             Choice::Value(row[entity.key[0]].clone())
         };
         let delete = |name: &str, row: Choice| {
-            let of = self.find(name, Name::Delete)?;
-            let mut call = Call::new(Name::Delete, of.entity);
+            let of = self.find(name, Action::Delete)?;
+            let mut call = Call::new(Action::Delete, of.entity);
             (call.row, call.names_no_org) = (row, of.entity.scope == Scope::Root);
             Some(step(call))
         };
@@ -99,8 +99,9 @@ impl Aim<'_> {
         let mut steps = self.rows_with(entity);
         let constant = |text: &str| serde_json::from_str::<Value>(text).unwrap_or_default();
         let mut between = self.update(also.entity)?;
+        let other = self.spec.entity(also.entity)?;
         for assignment in also.set {
-            let field = between.field(assignment.field);
+            let field = other.field(assignment.field);
             let (Some(field), Assigned::Json(text)) = (field, assignment.value) else {
                 continue;
             };
@@ -109,11 +110,11 @@ impl Aim<'_> {
                 && !matches!(field.kind, FieldType::Ref(_))
                 && let Some(value) = (0..4).map(|number| values::plain(field, number)).find(is_other)
             {
-                between.call.give(field.name, Choice::Value(value));
+                between.give(field.name, Choice::Value(value));
             }
         }
         let updates =
-            self.operations.iter().filter(|it| it.entity.name == entity.name && it.name == Name::Update);
+            self.operations.iter().filter(|it| it.entity.name == entity.name && it.action == Action::Update);
         for update in updates {
             let is_own = update.tool.rows.is_some_and(|rows| !rows.set.is_empty());
             let mut call = first_row_call(update);
@@ -126,7 +127,7 @@ impl Aim<'_> {
                     call.give(field.name, Choice::Value(values::plain(field, 1)));
                 }
             }
-            steps.extend([call.clone(), between.call.clone(), call].map(step));
+            steps.extend([call.clone(), between.clone(), call].map(step));
         }
         Some((format!("{} that also changes {}", entity.name, also.entity), steps))
     }
@@ -140,8 +141,8 @@ impl Aim<'_> {
         let other = values.find(|value| *value != is)?;
         for value in [&is, &is, &other, &is] {
             let mut update = self.update(entity.name)?;
-            update.call.give(field.name, Choice::Value(value.clone()));
-            steps.push(step(update.call));
+            update.give(field.name, Choice::Value(value.clone()));
+            steps.push(step(update));
         }
         Some((format!("{} of {} that is {}", hook.field, entity.name, hook.is), steps))
     }
@@ -154,8 +155,8 @@ impl Aim<'_> {
         steps.push(step(child));
         for parent in [1, 0] {
             let mut update = self.update(entity.name)?;
-            update.call.give(field.name, Choice::Row(parent));
-            steps.push(step(update.call));
+            update.give(field.name, Choice::Row(parent));
+            steps.push(step(update));
         }
         Some((format!("{} of {} in a circle", field.name, entity.name), steps))
     }
@@ -164,10 +165,10 @@ impl Aim<'_> {
     fn elsewhere(&self, entity: &'static EntitySpec) -> Option<(String, Vec<Step>)> {
         entity.org_field()?;
         let mut steps = self.rows_with(entity);
-        for name in [Name::Get, Name::Update, Name::Delete] {
-            let mut call = first_row_call(self.find(entity.name, name)?);
+        for action in [Action::Get, Action::Update, Action::Delete] {
+            let mut call = first_row_call(self.find(entity.name, action)?);
             (call.org, call.row) = (1, Choice::Elsewhere(0));
-            if name == Name::Update {
+            if action == Action::Update {
                 let field = entity.fields.iter().find(|field| is_plain(field))?;
                 call.give(field.name, Choice::Value(values::plain(field, 1)));
             }
@@ -179,7 +180,7 @@ impl Aim<'_> {
     /// Searches rows for several words.
     fn searched(&self, entity: &'static EntitySpec) -> Option<(String, Vec<Step>)> {
         let lists =
-            self.operations.iter().filter(|it| it.entity.name == entity.name && it.name == Name::List);
+            self.operations.iter().filter(|it| it.entity.name == entity.name && it.action == Action::List);
         let mut by = lists.flat_map(|list| {
             let filters = list.tool.rows.map_or(&[][..], |rows| rows.filters).iter();
             filters.map(move |filter| (list, filter))
@@ -222,27 +223,14 @@ impl Aim<'_> {
     }
 
     /// Returns the first operation that does this with an entity.
-    fn find(&self, entity: &str, name: Name) -> Option<&Operation> {
-        let does = |it: &&Operation| it.entity.name == entity && it.name == name && it.is_first;
+    fn find(&self, entity: &str, action: Action) -> Option<&Operation> {
+        let does = |it: &&Operation| it.entity.name == entity && it.action == action && it.is_first;
         self.operations.iter().find(does)
     }
 
     /// Returns an update of the first row of an entity.
-    fn update(&self, entity: &str) -> Option<Update> {
-        let update = self.find(entity, Name::Update)?;
-        Some(Update { entity: update.entity, call: first_row_call(update) })
-    }
-}
-
-/// An update of a row.
-struct Update {
-    entity: &'static EntitySpec,
-    call: Call,
-}
-
-impl Update {
-    fn field(&self, name: &str) -> Option<&'static FieldSpec> {
-        self.entity.field(name)
+    fn update(&self, entity: &str) -> Option<Call> {
+        self.find(entity, Action::Update).map(first_row_call)
     }
 }
 
@@ -251,7 +239,7 @@ fn first_row_call(operation: &Operation) -> Call {
     Call {
         row: Choice::Row(0),
         label: (!operation.is_first).then(|| operation.tool.label().to_owned()),
-        ..Call::new(operation.name, operation.entity)
+        ..Call::new(operation.action, operation.entity)
     }
 }
 

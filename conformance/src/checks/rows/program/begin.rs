@@ -1,10 +1,10 @@
 //! The rows with which a program of some entities begins.
 
-use tabellion_runtime::spec::{EntitySpec, FieldSpec, FieldType, RowRule, Scope};
+use tabellion_runtime::spec::{Action, EntitySpec, FieldSpec, FieldType, RowRule, Scope};
 
 use super::{
     operation::Operation,
-    step::{Call, Choice, Name, Step},
+    step::{Call, Choice, Step},
 };
 use crate::rows::values;
 
@@ -75,6 +75,6 @@ pub(super) fn row(entity: &'static EntitySpec, number: usize) -> Call {
     Call {
         set: fields.map(|field| (field.name.to_owned(), value(field))).collect(),
         names_no_org: entity.scope == Scope::Root,
-        ..Call::new(Name::Create, entity)
+        ..Call::new(Action::Create, entity)
     }
 }

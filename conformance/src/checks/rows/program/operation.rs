@@ -2,17 +2,20 @@
 
 use tabellion_runtime::{
     ContractSpec, ToolSpec,
-    spec::{EntitySpec, RowOperation},
+    spec::{Action, EntitySpec, RowOperation},
 };
 
-use super::{spec, step::Name};
+use super::spec;
 use crate::{check::Bench, judgement::Stop, rows::requests};
+
+/// The kinds of operations, in the order in which programs list them.
+const ACTIONS: [Action; 5] = [Action::Create, Action::Update, Action::Delete, Action::Get, Action::List];
 
 /// An operation that programs call.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Operation {
     pub(super) entity: &'static EntitySpec,
-    pub(super) name: Name,
+    pub(super) action: Action,
     pub(super) tool: &'static ToolSpec,
     /// True if it is the first one that does this.
     pub(super) is_first: bool,
@@ -28,7 +31,7 @@ pub(super) fn all(bench: &Bench<'_>) -> Result<Vec<Operation>, Stop> {
 pub(super) fn select(contract: &ContractSpec, has: impl Fn(&ToolSpec) -> bool) -> Vec<Operation> {
     let mut all = Vec::new();
     for entity in requests::entities(contract) {
-        for (name, action, _) in Name::ALL {
+        for action in ACTIONS {
             let first = requests::find(contract, entity.name, action);
             let of = contract.operations().filter(|tool| {
                 let does = |rows: RowOperation| rows.entity == entity.name && rows.action == action;
@@ -39,7 +42,7 @@ pub(super) fn select(contract: &ContractSpec, has: impl Fn(&ToolSpec) -> bool) -
                 let is_of_other_tool = first.is_none_or(|first| first.name != tool.name);
                 let is_own = tool.rows.is_some_and(|rows| !rows.set.is_empty());
                 if is_first || is_of_other_tool || is_own {
-                    all.push(Operation { entity, name, tool, is_first });
+                    all.push(Operation { entity, action, tool, is_first });
                 }
             }
         }
@@ -49,6 +52,6 @@ pub(super) fn select(contract: &ContractSpec, has: impl Fn(&ToolSpec) -> bool) -
 
 /// Returns the entities whose rows can be created.
 pub(super) fn created(operations: &[Operation]) -> Vec<&'static EntitySpec> {
-    let creations = operations.iter().filter(|it| it.name == Name::Create && it.is_first);
+    let creations = operations.iter().filter(|it| it.action == Action::Create && it.is_first);
     creations.map(|it| it.entity).collect()
 }

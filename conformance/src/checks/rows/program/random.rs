@@ -1,11 +1,13 @@
 //! Random steps.
 
 use serde_json::Value;
-use tabellion_runtime::spec::{CALLER, EntitySpec, FieldSpec, FieldType, FilterBy, RowOperation, Scope};
+use tabellion_runtime::spec::{
+    Action, CALLER, EntitySpec, FieldSpec, FieldType, FilterBy, RowOperation, Scope,
+};
 
 use super::{
     operation::Operation,
-    step::{Beside, Call, Choice, Name, Step},
+    step::{Beside, Call, Choice, Step},
 };
 use crate::rows::values;
 
@@ -19,10 +21,13 @@ pub(super) fn step(at: usize, operations: &[Operation], orgs: usize, dice: &mut 
     }
     // At first rows must come into being.
     let is_early = at < 8;
-    let weight = |it: &Operation| match it.name {
-        Name::Create => 10,
+    let weight = |it: &Operation| match it.action {
+        Action::Create => 10,
         _ if is_early => 0,
-        name => Name::ALL.iter().find(|(it, ..)| *it == name).map_or(0, |it| it.2),
+        Action::Update => 8,
+        Action::List => 4,
+        Action::Delete => 3,
+        Action::Get => 2,
     };
     let all: u32 = operations.iter().map(weight).sum();
     let mut left = dice.u32(..all.max(1));
@@ -32,7 +37,7 @@ pub(super) fn step(at: usize, operations: &[Operation], orgs: usize, dice: &mut 
         left = left.saturating_sub(weight);
         is_it
     });
-    let Operation { entity, name, tool, is_first } = chosen.copied().unwrap_or(operations[0]);
+    let Operation { entity, action, tool, is_first } = chosen.copied().unwrap_or(operations[0]);
     let row = match dice.u8(..10) {
         0 => Choice::Missing,
         1 => Choice::Elsewhere(dice.usize(..8)),
@@ -42,16 +47,16 @@ pub(super) fn step(at: usize, operations: &[Operation], orgs: usize, dice: &mut 
         // Most of it is in one org, where rows meet.
         org: if dice.u8(..4) == 0 { dice.usize(..orgs) } else { 0 },
         row,
-        set: match name {
-            Name::Create => created(entity, dice),
-            Name::Update => updated(entity, dice),
-            Name::List => listed(entity, dice),
-            Name::Get | Name::Delete => Vec::new(),
+        set: match action {
+            Action::Create => created(entity, dice),
+            Action::Update => updated(entity, dice),
+            Action::List => listed(entity, dice),
+            Action::Get | Action::Delete => Vec::new(),
         },
-        limit: (name == Name::List && dice.bool()).then(|| dice.u64(1..5)),
-        after: (name == Name::List && dice.u8(..3) == 0).then(|| Choice::Row(dice.usize(..8))),
+        limit: (action == Action::List && dice.bool()).then(|| dice.u64(1..5)),
+        after: (action == Action::List && dice.u8(..3) == 0).then(|| Choice::Row(dice.usize(..8))),
         label: (!is_first).then(|| tool.label().to_owned()),
-        ..Call::new(name, entity)
+        ..Call::new(action, entity)
     };
     if let Some(rows) = tool.rows {
         call.vary(entity, &rows, dice);
@@ -125,12 +130,12 @@ fn choice(field: &'static FieldSpec, dice: &mut fastrand::Rng) -> Choice {
 
 impl Call {
     fn vary(&mut self, entity: &'static EntitySpec, operation: &RowOperation, dice: &mut fastrand::Rng) {
-        if entity.scope == Scope::Root && !matches!(self.action, Name::Get | Name::List) {
+        if entity.scope == Scope::Root && !matches!(self.action, Action::Get | Action::List) {
             self.names_no_org = dice.u8(..4) > 0;
         }
         let is_beside =
-            |(_, field): &(&str, &str)| self.action == Name::Create || !entity.key.contains(field);
-        if self.action != Name::List && operation.arguments.iter().any(is_beside) {
+            |(_, field): &(&str, &str)| self.action == Action::Create || !entity.key.contains(field);
+        if self.action != Action::List && operation.arguments.iter().any(is_beside) {
             self.beside = match dice.u8(..12) {
                 0 => Beside::Wrong,
                 1 => Beside::Alone,
@@ -139,7 +144,7 @@ impl Call {
             };
         }
         let is_callers = |field: &FieldSpec| field.from == Some(CALLER);
-        if self.action == Name::Create && entity.fields.iter().any(is_callers) && dice.bool() {
+        if self.action == Action::Create && entity.fields.iter().any(is_callers) && dice.bool() {
             let user = if dice.u8(..5) == 0 { Choice::Missing } else { Choice::Row(dice.usize(..8)) };
             self.caller = Some((user, dice.usize(..4)));
         }

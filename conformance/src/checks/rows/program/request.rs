@@ -2,12 +2,12 @@
 
 use tabellion_runtime::{
     ToolSpec,
-    spec::{EntitySpec, FieldType, FilterBy},
+    spec::{Action, EntitySpec, FieldType, FilterBy},
 };
 
 use super::{
     place::NamedRows,
-    step::{Beside, Call, Choice, MISSING, Name},
+    step::{Beside, Call, Choice, MISSING},
 };
 use crate::{
     ledger::rows::Row,
@@ -22,13 +22,13 @@ impl Call {
         let org = orgs.get(self.org % orgs.len().max(1)).cloned();
         let org = org.filter(|_| !self.names_no_org);
         let place = NamedRows { rows, model, org: org.as_deref() };
-        let tool = rows.tool(entity, self.action.action(), self.label.as_deref())?;
+        let tool = rows.tool(entity, self.action, self.label.as_deref())?;
         let operation = tool.rows?;
         let mut said = RequestContent { org: org.clone(), ..RequestContent::default() };
         for (name, choice) in &self.set {
             let Some(field) = entity.field(name) else { continue };
             let is_taken = operation.arguments.iter().any(|(_, field)| field == name);
-            if self.action == Name::List && !is_taken {
+            if self.action == Action::List && !is_taken {
                 continue;
             }
             let value = match choice {
@@ -40,9 +40,9 @@ impl Call {
             }
         }
         match self.action {
-            Name::Create => self.say_beside_data(&place, entity, tool, &mut said),
-            Name::List => said.key = std::mem::take(&mut said.data),
-            Name::Get | Name::Update | Name::Delete => {
+            Action::Create => self.say_beside_data(&place, entity, tool, &mut said),
+            Action::List => said.key = std::mem::take(&mut said.data),
+            Action::Get | Action::Update | Action::Delete => {
                 said.key = place.key(entity, &self.row)?;
                 self.say_beside_key(&place, entity, tool, &mut said);
             }

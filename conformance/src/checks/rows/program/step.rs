@@ -19,7 +19,8 @@ pub(in crate::checks::rows) enum Step {
 /// A call of an operation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(in crate::checks::rows) struct Call {
-    pub(super) action: Name,
+    #[serde(with = "ActionName")]
+    pub(super) action: Action,
     pub(super) entity: String,
     /// Index of the org.
     pub(super) org: usize,
@@ -61,9 +62,9 @@ pub(super) enum Beside {
 }
 
 /// The action of an operation, as data.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum Name {
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Action", rename_all = "kebab-case")]
+enum ActionName {
     Create,
     Get,
     Update,
@@ -88,28 +89,8 @@ pub(super) enum Choice {
     Same,
 }
 
-impl Name {
-    pub(super) const ALL: [(Self, Action, u32); 5] = [
-        (Self::Create, Action::Create, 10),
-        (Self::Update, Action::Update, 8),
-        (Self::Delete, Action::Delete, 3),
-        (Self::Get, Action::Get, 2),
-        (Self::List, Action::List, 4),
-    ];
-
-    pub(super) fn action(self) -> Action {
-        match self {
-            Self::Create => Action::Create,
-            Self::Get => Action::Get,
-            Self::Update => Action::Update,
-            Self::List => Action::List,
-            Self::Delete => Action::Delete,
-        }
-    }
-}
-
 impl Call {
-    pub(super) fn new(action: Name, entity: &EntitySpec) -> Self {
+    pub(super) fn new(action: Action, entity: &EntitySpec) -> Self {
         Self {
             action,
             entity: entity.name.to_owned(),
