@@ -62,6 +62,11 @@ impl Tables {
         self.0.get(entity).into_iter().flat_map(BTreeMap::values)
     }
 
+    /// Returns the first row of an entity that has these values.
+    pub fn find(&self, entity: &str, values: &Row) -> Option<&Row> {
+        self.rows(entity).find(|row| values.iter().all(|(name, value)| row.get(name) == Some(value)))
+    }
+
     /// Returns the number of rows of all entities.
     pub fn len(&self) -> usize {
         self.0.values().map(BTreeMap::len).sum()

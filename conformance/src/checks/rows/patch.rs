@@ -88,7 +88,6 @@ fn follow(entity: &'static EntitySpec, field: &'static FieldSpec) -> BTreeSet<&'
 }
 
 fn found(entity: &'static EntitySpec, key: &Row, ledger: &RowLedger) -> Result<Row, Stop> {
-    let is = |row: &&Row| key.iter().all(|(name, value)| row.get(name) == Some(value));
-    let found = ledger.tables.rows(entity.name).find(is).cloned();
+    let found = ledger.tables.find(entity.name, key).cloned();
     found.ok_or_else(|| fail(format!("a row of `{}` was answered, but it is not on the disk", entity.name)))
 }

@@ -199,9 +199,7 @@ impl References<'_, '_> {
         let delete = rows.request(to, Action::Delete, target.clone(), Row::new())?;
         let before = client::ledger(self.scene)?;
         let of = |row: &Row, ledger: &crate::ledger::rows::RowLedger| {
-            let key = requests::key_of(self.entity, row);
-            let is = |row: &&Row| key.iter().all(|(name, value)| row.get(name) == Some(value));
-            ledger.tables.rows(self.entity.name).find(is).cloned()
+            ledger.tables.find(self.entity.name, &requests::key_of(self.entity, row)).cloned()
         };
         let what = format!(
             "the deletion of a {} that `{}` of a {} names",

@@ -127,9 +127,8 @@ fn judge_mark(
     let second = rows.create(entity, given)?;
     let found = client::ledger(scene)?;
     for (row, expected) in [(&first, false), (&second, true)] {
-        let key = requests::key_of(entity, row);
-        let is_it = |row: &&Row| key.iter().all(|(name, value)| row.get(name) == Some(value));
-        let value = found.tables.rows(entity.name).find(is_it).and_then(|row| row.get(mark));
+        let row = found.tables.find(entity.name, &requests::key_of(entity, row));
+        let value = row.and_then(|row| row.get(mark));
         ensure(value == Some(&expected.into()), || {
             let value = value.cloned().unwrap_or_default();
             format!(
