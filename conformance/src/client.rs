@@ -13,7 +13,7 @@ use tabellion_runtime::{ToolSpec, rates::RETRY_AFTER, spec::RETRY_AFTER_SECONDS}
 use crate::{
     Subject, Target, WireError,
     era::Era,
-    judgement::{Cause, NotShown, Stop, fail, not_applicable},
+    judgement::{Cause, NotShown, Stop, ensure_none, fail, not_applicable},
     layout::SECRET,
     person::{self, Pending, Person},
     provenance,
@@ -76,9 +76,7 @@ impl<'a> Client<'a> {
         if subject.era == Era::Session {
             let revision = subject.era.revision();
             let response = client.target.initialize_as(revision, &person.capabilities())?;
-            if let Some(error) = response.get("error") {
-                return Err(fail(format!("`initialize` was answered with {error}")));
-            }
+            ensure_none(response.get("error"), |error| format!("`initialize` was answered with {error}"))?;
         }
         Ok(client)
     }

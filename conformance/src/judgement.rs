@@ -215,6 +215,11 @@ pub fn ensure(holds: bool, what: impl FnOnce() -> String) -> Judgement {
     if holds { Ok(()) } else { Err(fail(what())) }
 }
 
+/// Fails with a description of the value, if there is one.
+pub fn ensure_none<T>(found: Option<T>, what: impl FnOnce(T) -> String) -> Judgement {
+    found.map_or(Ok(()), |found| Err(fail(what(found))))
+}
+
 impl Stop {
     /// Returns true if the server is the reason: it failed, refused a valid call, or did not answer.
     pub fn is_of_server(&self) -> bool {

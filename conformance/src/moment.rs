@@ -12,7 +12,7 @@ use std::{
 };
 
 use crate::{
-    judgement::{Cause, Judgement, Shows, Stop, ensure, fail},
+    judgement::{Cause, Judgement, Shows, Stop, ensure, ensure_none, fail},
     ledger::{self, Files},
     scene::{Scene, View},
 };
@@ -95,10 +95,9 @@ impl Moment {
 
     /// Fails unless the library's surroundings are equal in `later`.
     pub fn same_around(&self, later: &Self) -> Judgement {
-        match difference(&self.view.around, &later.view.around) {
-            Some(path) => Err(fail(format!("`{path}`, which is outside of the library, changed"))),
-            None => Ok(()),
-        }
+        ensure_none(difference(&self.view.around, &later.view.around), |path| {
+            format!("`{path}`, which is outside of the library, changed")
+        })
     }
 
     /// Fails unless git's own files are equal in `later`.
@@ -158,10 +157,7 @@ impl Moment {
         let rewritten =
             |path: &&PathBuf| !is_apart(path) && self.stamps.get(*path) != later.stamps.get(*path);
         let rewritten = self.stamps.keys().find(rewritten);
-        ensure(rewritten.is_none(), || {
-            let path = rewritten.cloned().unwrap_or_default();
-            format!("`{}` was rewritten with equal bytes", path.display())
-        })
+        ensure_none(rewritten, |path| format!("`{}` was rewritten with equal bytes", path.display()))
     }
 }
 

@@ -19,7 +19,7 @@ use crate::{
     Ledger, Subject,
     check::{Bench, counted},
     client::Client,
-    judgement::{Cause, Judgement, Shows, Stop, ensure, fail},
+    judgement::{Cause, Judgement, Shows, Stop, ensure, ensure_none, fail},
     ledger::{self, Files},
     request,
     scene::{Scene, View},
@@ -164,10 +164,9 @@ pub fn ensure_logged(earlier: &[String], logged: &[String], mutations: usize) ->
 
 /// Fails unless the log has an entry for each of these commits.
 pub fn ensure_tells(logged: &[String], commits: &[String]) -> Judgement {
-    match commits.iter().find(|commit| !logged.contains(commit)) {
-        Some(missing) => Err(fail(format!("the log lacks the mutation of commit {missing}"))),
-        None => Ok(()),
-    }
+    ensure_none(commits.iter().find(|commit| !logged.contains(commit)), |missing| {
+        format!("the log lacks the mutation of commit {missing}")
+    })
 }
 
 /// Returns a hint about a hidden file, which may be a temporary one: the glob that names it as the server's own.

@@ -9,7 +9,7 @@ use crate::{
     Subject, Target,
     client::{ONE_CLIENT, prepare},
     era::Era,
-    judgement::{Stop, fail, not_applicable},
+    judgement::{Stop, ensure_none, fail, not_applicable},
     scene::Scene,
 };
 
@@ -64,9 +64,7 @@ impl<'a> Talk<'a> {
     pub fn greet(&mut self) -> Result<(), Stop> {
         if self.subject.era == Era::Session {
             let answer = self.initialize(self.subject.era.revision())?;
-            if let Some(error) = answer.get("error") {
-                return Err(fail(format!("`initialize` was answered with {error}")));
-            }
+            ensure_none(answer.get("error"), |error| format!("`initialize` was answered with {error}"))?;
         }
         Ok(())
     }

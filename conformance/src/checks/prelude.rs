@@ -8,7 +8,7 @@ pub use crate::{
     Subject,
     check::{Bench, Case, Check},
     client::Client,
-    judgement::{Judgement, Stop, ensure, fail, nonempty, not_applicable, not_shown, refused},
+    judgement::{Judgement, Stop, ensure, ensure_none, fail, nonempty, not_applicable, not_shown, refused},
     moment::Moment,
     named,
     reply::{Refusal, Reply},

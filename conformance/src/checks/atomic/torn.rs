@@ -112,11 +112,11 @@ pub(super) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     });
     let (reads, torn) = read.map_err(|_| Stop::Harness("the reader panicked".into()))?;
     bench.trace.did(format!("a program reads the document {reads} times meanwhile"));
-    if let Some(torn) = torn {
-        return Err(fail(format!(
+    ensure_none(torn, |torn| {
+        format!(
             "a program that read `{document}` while it was overwritten found {torn} instead of one of the two versions \
              of {bytes} bytes"
-        )));
-    }
+        )
+    })?;
     overwritten
 }

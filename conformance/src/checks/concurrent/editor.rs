@@ -188,9 +188,7 @@ fn judge_agreement(bench: &Bench<'_>, scene: &Scene<'_>, note: &str, edits: &[Ed
         })?;
     }
     let others = view.library.files.keys().find(|path| path.to_str() != Some(note));
-    ensure(others.is_none(), || {
-        format!("`{}` is left over", others.map(|path| path.display().to_string()).unwrap_or_default())
-    })?;
+    ensure_none(others, |path| format!("`{}` is left over", path.display()))?;
     settled::ensure_sound(scene)?;
     edits::ensure_in_log(bench, &mut scene.start()?, edits)
 }

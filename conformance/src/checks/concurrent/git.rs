@@ -188,8 +188,7 @@ fn judge_staged(scene: &Scene<'_>) -> Judgement {
     ensure(staged == file, || format!("the staged content of `{STAGED}` is not what the person staged"))?;
     let commits = history::commits(&root, &scene.own().except(&["HEAD"]))?;
     let foreign = commits.iter().find(|commit| commit.paths.contains(STAGED));
-    ensure(foreign.is_none(), || {
-        let id = foreign.map(|commit| commit.id.clone()).unwrap_or_default();
-        format!("commit {id} contains changes that a person had only staged")
+    ensure_none(foreign, |commit| {
+        format!("commit {} contains changes that a person had only staged", commit.id)
     })
 }

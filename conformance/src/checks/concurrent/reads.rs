@@ -164,10 +164,9 @@ pub(super) fn ensure_whole(read: &Call, reply: &Reply, texts: &[String]) -> Judg
     let effect = read.tool.effect(&read.arguments);
     let effect = effect.ok_or_else(|| Stop::Harness("a read without an effect".into()))?;
     let torn = describe_torn_read(content_read(effect, &done.response)?.as_bytes(), texts);
-    ensure(torn.is_none(), || {
+    ensure_none(torn, |torn| {
         format!(
-            "a read of a document while it was overwritten returned {} instead of one of its two versions",
-            torn.unwrap_or_default()
+            "a read of a document while it was overwritten returned {torn} instead of one of its two versions"
         )
     })
 }

@@ -297,8 +297,5 @@ fn judge_one(leaks: &Leaks, answer: &Value, said: &Value) -> Judgement {
         }
     }
     let text = text_of(error);
-    match leaks.find(&text, said) {
-        Some(found) => Err(fail(format!("an error has {found}, in `{text}`"))),
-        None => Ok(()),
-    }
+    ensure_none(leaks.find(&text, said), |found| format!("an error has {found}, in `{text}`"))
 }

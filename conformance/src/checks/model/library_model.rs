@@ -237,15 +237,14 @@ impl LibraryModel {
         let (before, after) = (uncommitted(&self.view), uncommitted(now));
         let mut paths = before.keys().chain(after.keys());
         let wrong = paths.find(|it| path != Some(it) && before.get(*it) != after.get(*it));
-        match wrong {
-            None => Ok(()),
-            Some(wrong) => Err(fail(format!(
+        ensure_none(wrong, |wrong| {
+            format!(
                 "`git status` of `{wrong}` changed from {} to {}",
                 status_text(before.get(wrong)),
                 status_text(after.get(wrong)),
-            ))
-            .shows(Shows::Commits)),
-        }
+            )
+        })
+        .map_err(|stop| stop.shows(Shows::Commits))
     }
 }
 

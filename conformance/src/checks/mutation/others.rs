@@ -161,8 +161,7 @@ fn commits_only(scene: &Scene<'_>, before: &Ledger, path: &str) -> Judgement {
     let changed = ledger::git(&scene.library(), &named)?;
     let mut changed = changed.split(['\0', '\n']).filter(|name| !name.is_empty());
     let other = changed.find(|name| Path::new(name) != Path::new(path));
-    ensure(other.is_none(), || {
-        let other = other.unwrap_or_default();
+    ensure_none(other, |other| {
         format!("a commit for `{path}` also has a person's uncommitted changes of `{other}`")
     })
 }

@@ -262,9 +262,8 @@ fn judge_disk(
     let changed = after.view.library.changed_since(&before.view.library);
     let mut changed = changed.into_iter().chain(written_in_git(&scene.path(".git"), Path::new(".git"))?);
     let wrong = changed.find(|path| path.starts_with(".git") || !is_promised && !is_document(path));
-    ensure(wrong.is_none(), || {
-        let shown = wrong.unwrap_or_default().to_string_lossy().into_owned();
-        format!("`{}` was written ({})", shown.escape_debug(), attack.why)
+    ensure_none(wrong, |path| {
+        format!("`{}` was written ({})", path.to_string_lossy().escape_debug(), attack.why)
     })
 }
 
@@ -306,8 +305,8 @@ fn judge_contained(
     if attack.expected == Expected::NoNewFile {
         let mut files = after.view.library.files.keys();
         let new = files.find(|path| !before.view.library.files.contains_key(*path));
-        ensure(new.is_none(), || {
-            let new = new.map(|path| path.display().to_string()).unwrap_or_default();
+        ensure_none(new, |new| {
+            let new = new.to_string_lossy();
             format!("the call created `{}` beside the document ({})", new.escape_debug(), attack.why)
         })?;
     }

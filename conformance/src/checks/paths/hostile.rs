@@ -50,9 +50,8 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
         }
     }
     client.close()?;
-    ensure(program.has_run().is_none(), || {
-        let how = program.has_run().unwrap_or_default();
-        let how = how.lines().next().unwrap_or_default().to_owned();
+    ensure_none(program.has_run(), |how| {
+        let how = how.lines().next().unwrap_or_default();
         format!("the server ran a program that the library configures ({}): {how}", config.why)
     })?;
     ensure(fs::read(scene.path(".git/config"))? == armed, || "the library's configuration changed".into())?;

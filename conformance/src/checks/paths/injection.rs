@@ -94,11 +94,8 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let found = trailers(&scene)?;
     let found =
         found.iter().find(|line| line.split_once(':').is_some_and(|(_, value)| value.trim() == "forged"));
-    ensure(found.is_none(), || {
-        format!(
-            "the commit's message has the trailer {:?}, which no caller set",
-            found.cloned().unwrap_or_default()
-        )
+    ensure_none(found, |found| {
+        format!("the commit's message has the trailer {found:?}, which no caller set")
     })?;
     let people = scene.git(&["log", "--max-count=1", "--format=%an %ae %cn %ce"])?;
     ensure(!people.contains("forged"), || format!("the commit's author or committer is forged: {people:?}"))?;

@@ -129,9 +129,7 @@ fn judge_inner_root(bench: &Bench<'_>, _: &Case) -> Judgement {
     let changed = scene.git(&scene.own().except(&["log", "--format=", "--name-only", &range]))?;
     let mut changed = changed.lines();
     let other = changed.find(|path| !path.is_empty() && !own.iter().any(|own| own == path));
-    ensure(other.is_none(), || {
-        format!("a commit changes `{}`, outside the library", other.unwrap_or_default())
-    })
+    ensure_none(other, |other| format!("a commit changes `{other}`, outside the library"))
 }
 
 /// Returns a call for every effect that the server has, on `notes/plan.md` or the path that the contract permits instead.

@@ -74,9 +74,9 @@ pub(in crate::checks) fn must_be_refused(
 /// Fails unless the rows and the log are still `before`.
 pub(in crate::checks) fn unchanged(before: &RowLedger, scene: &Scene<'_>, what: &str) -> Judgement {
     let after = client::ledger(scene)?;
-    if let Some(difference) = before.tables.difference(&after.tables) {
-        return Err(fail(format!("{what} changed rows: {difference}")));
-    }
+    ensure_none(before.tables.difference(&after.tables), |difference| {
+        format!("{what} changed rows: {difference}")
+    })?;
     ensure(before.log == after.log, || format!("{what} changed the log"))
 }
 
@@ -96,9 +96,9 @@ pub(super) fn entry_leads(
     let mut tables = before.tables.clone();
     replay::apply(spec, &mut tables, entry)
         .map_err(|why| fail(format!("the entry of `{what}` is wrong: {why}")))?;
-    if let Some(difference) = tables.difference(&after.tables) {
-        return Err(fail(format!("the entry of `{what}` is not what changed: by the entry, {difference}")));
-    }
+    ensure_none(tables.difference(&after.tables), |difference| {
+        format!("the entry of `{what}` is not what changed: by the entry, {difference}")
+    })?;
     let changed = before.tables.changed(&after.tables);
     let of_entry = entry.rows.iter().filter(|row| row.before != row.after);
     let said = of_entry.filter_map(|row| Some(row.place(spec.entity(&row.entity)?)));

@@ -162,10 +162,7 @@ fn judge_all(
 ) -> Judgement {
     let after = client::ledger(scene)?;
     let all: Vec<_> = after.tables.rows(entity.name).collect();
-    let with = |key: &Row| {
-        let is_it = |row: &&&Row| key.iter().all(|(name, value)| row.get(name) == Some(value));
-        all.iter().find(is_it).copied()
-    };
+    let with = |key: &Row| after.tables.find(entity.name, key);
     for told in told {
         for row in &told.kept {
             let key = requests::key_of(entity, row);
@@ -182,9 +179,7 @@ fn judge_all(
                 })
             };
             let lost = row.iter().find(|(name, value)| is_plain(name) && found.get(*name) != Some(value));
-            ensure(lost.is_none(), || {
-                let (name, value) =
-                    lost.map_or_else(Default::default, |(name, value)| (name.clone(), value.clone()));
+            ensure_none(lost, |(name, value)| {
                 format!("`{name}` of {} {shown} was acknowledged as {value}, but it is not", entity.name)
             })?;
         }
@@ -210,7 +205,7 @@ fn judge_all(
         })?;
     }
     let differs = told.first().and_then(|told| after.replay_differs(told.rows.spec));
-    differs.map_or(Ok(()), |differs| Err(fail(differs)))
+    ensure_none(differs, |differs| differs)
 }
 
 /// Fails unless numbers that count on are all different.

@@ -137,9 +137,7 @@ fn judge_replay(bench: &Bench<'_>, case: &Case) -> Judgement {
     if ledger.log.is_none() {
         return Err(not_shown("there is no way to read the server's log"));
     }
-    if let Some(differs) = ledger.replay_differs(spec(bench)?) {
-        return Err(fail(differs));
-    }
+    ensure_none(ledger.replay_differs(spec(bench)?), |differs| differs)?;
     let source = &bench.subject.ledger;
     let exported = source.exported(&scene.data(), spec(bench)?).map_err(Stop::Harness)?;
     match exported.filter(|exported| *exported != ledger) {

@@ -89,9 +89,9 @@ impl Played<'_, '_> {
     /// Judges the rows after an event that must change none.
     fn after(&mut self, scene: &Scene<'_>, what: &str) -> Judgement {
         let ledger = client::ledger(scene)?;
-        if let Some(difference) = self.ledger.tables.difference(&ledger.tables) {
-            return Err(fail(format!("{what} changed rows: {difference}")));
-        }
+        ensure_none(self.ledger.tables.difference(&ledger.tables), |difference| {
+            format!("{what} changed rows: {difference}")
+        })?;
         self.take(ledger, what).map(drop)
     }
 
@@ -118,9 +118,10 @@ impl Played<'_, '_> {
             self.model = Model::new(spec(self.bench)?, &self.ledger.tables);
             return self.logged(&reply, &what);
         }
-        let unchanged = || match before.tables.difference(&self.ledger.tables) {
-            Some(difference) => Err(fail(format!("{what} changed rows: {difference}"))),
-            None => Ok(()),
+        let unchanged = || {
+            ensure_none(before.tables.difference(&self.ledger.tables), |difference| {
+                format!("{what} changed rows: {difference}")
+            })
         };
         match (self.model.outcome(self.bench.subject.contract, &request), reply) {
             (Outcome::Refused(why), Reply::Done(_)) => {
@@ -164,8 +165,8 @@ impl Played<'_, '_> {
         };
         let named = done.meta.get(CHANGE).and_then(Value::as_str);
         let lost = named.filter(|id| !log.iter().any(|entry| entry.id == **id));
-        lost.map_or(Ok(()), |id| {
-            Err(fail(format!("{what} was answered with the change `{id}`, which the log does not have")))
+        ensure_none(lost, |id| {
+            format!("{what} was answered with the change `{id}`, which the log does not have")
         })
     }
 

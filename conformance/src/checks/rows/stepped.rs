@@ -322,9 +322,6 @@ impl Judged {
             );
             format!("{when}, {rows}, and the log has {added} new entries")
         })?;
-        match found.replay_differs(spec(bench)?) {
-            Some(differs) => Err(fail(format!("{when}, {differs}"))),
-            None => Ok(()),
-        }
+        ensure_none(found.replay_differs(spec(bench)?), |differs| format!("{when}, {differs}"))
     }
 }

@@ -50,13 +50,9 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let answer = answer.ok_or_else(|| Stop::Harness("the answer was not recorded".into()))?;
     let (written, unsynced) = written(&calls[..answer]);
     ensure(written > 0, || "the change was answered before anything was written".into())?;
-    match unsynced.first() {
-        None => Ok(()),
-        Some(path) => Err(fail(format!(
-            "the change was answered before what was written to `{}` was synced",
-            path.display()
-        ))),
-    }
+    ensure_none(unsynced.first(), |path| {
+        format!("the change was answered before what was written to `{}` was synced", path.display())
+    })
 }
 
 /// Returns the number of writes, and the files that were written and not synced.

@@ -121,9 +121,9 @@ fn one_entry(
     let after = client::ledger(scene)?;
     entry_leads(rows.spec, (&before, &after), tool.label(), &done)?;
     let many = transactions.zip(later).and_then(|(earlier, later)| later.since(&earlier));
-    if let Some(many) = many.filter(|many| *many != 1) {
-        return Err(fail(format!("`{}` made {many} transactions instead of one", tool.label())));
-    }
+    ensure_none(many.filter(|many| *many != 1), |many| {
+        format!("`{}` made {many} transactions instead of one", tool.label())
+    })?;
     if after.log.is_none() {
         return Err(not_shown("there is no way to read the server's log"));
     }

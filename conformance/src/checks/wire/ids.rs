@@ -129,10 +129,7 @@ fn ensure_answered_once(messages: &[Value], ids: &[Value]) -> Judgement {
         let times = answers.remove(&id.to_string()).unwrap_or(0);
         ensure(times == 1, || format!("the request with the id {id} was answered {times} times"))?;
     }
-    match answers.into_keys().next() {
-        None => Ok(()),
-        Some(id) => Err(fail(format!("an answer has the id {id}, but no request had it"))),
-    }
+    ensure_none(answers.into_keys().next(), |id| format!("an answer has the id {id}, but no request had it"))
 }
 
 /// Returns each id as a case of its own, or fewer requests at once.

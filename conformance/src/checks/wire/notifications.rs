@@ -28,8 +28,5 @@ fn judge(bench: &Bench<'_>, _: &Case) -> Judgement {
     talk.greet()?;
     let messages = talk.settle(0)?;
     let answer = messages.iter().find(|message| is_answer(message) && message["id"] != "initialize");
-    match answer {
-        None => Ok(()),
-        Some(answer) => Err(fail(format!("a notification was answered with {answer}"))),
-    }
+    ensure_none(answer, |answer| format!("a notification was answered with {answer}"))
 }

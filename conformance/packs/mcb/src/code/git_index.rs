@@ -93,7 +93,7 @@ fn indexed(bench: &Bench<'_>, Indexed { branched, checkout }: &Indexed) -> Judge
     let begun = begin(&mut server, place)?;
     server.idle(SHOP)?;
     let differs = before.differs(&RepositoryState::read(&root)?);
-    ensure(differs.is_none(), || format!("indexing the branches changed {}", differs.unwrap_or_default()))?;
+    ensure_none(differs, |differs| format!("indexing the branches changed {differs}"))?;
     let branches: Vec<_> = begun["branches"].as_array().into_iter().flatten().collect();
     ensure(!branches.is_empty(), || format!("no branch is indexed: {begun}"))?;
     let all = branched.words();

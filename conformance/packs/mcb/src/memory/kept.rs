@@ -149,12 +149,8 @@ fn on_disk(memory: &Memory<'_, '_>, shelf: &Shelf) -> Judgement {
         let extra = found.iter().find(|id| !expected.contains(id));
         let lost = expected.iter().find(|id| !found.contains(id));
         let table = resource.entity();
-        if let Some(id) = extra {
-            return Err(fail(format!("the table of `{table}` has the row `{id}`, which no call stored")));
-        }
-        if let Some(id) = lost {
-            return Err(fail(format!("the table of `{table}` lacks `{id}`, which was stored")));
-        }
+        ensure_none(extra, |id| format!("the table of `{table}` has the row `{id}`, which no call stored"))?;
+        ensure_none(lost, |id| format!("the table of `{table}` lacks `{id}`, which was stored"))?;
         ensure(found.len() == expected.len(), || format!("the table of `{table}` has a row twice"))?;
     }
     Ok(())
