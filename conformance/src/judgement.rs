@@ -230,6 +230,15 @@ impl Stop {
         }
     }
 
+    /// Prefixes a failure's description with its subject. Other variants stay unchanged.
+    #[must_use]
+    pub fn about(mut self, subject: impl fmt::Display) -> Self {
+        if let Self::Fail(failure) = &mut self {
+            failure.what = format!("{subject}: {}", failure.what);
+        }
+        self
+    }
+
     /// Sets the extent of a failure. Other variants stay unchanged.
     #[must_use]
     pub fn shows(mut self, shows: Shows) -> Self {

@@ -81,7 +81,7 @@ fn judge(bench: &Bench<'_>, case: &Case, aspect: Aspect) -> Judgement {
             }
             commit_document(scene, &document.text())?;
             round(bench, scene, editor, document, number, aspect)
-                .map_err(|stop| with_context(stop, what, document))?;
+                .map_err(|stop| stop.about(format!("{what} in {}", document.name)))?;
         }
         if aspect == Aspect::EditClearsRedo {
             return Ok(());
@@ -91,16 +91,6 @@ fn judge(bench: &Bench<'_>, case: &Case, aspect: Aspect) -> Judgement {
         scene.commit_all("no document")?;
         round(bench, scene, editor, document, 0, aspect)
     })
-}
-
-fn with_context(stop: Stop, what: &str, document: &Document) -> Stop {
-    match stop {
-        Stop::Fail(mut failure) => {
-            failure.what = format!("{what} in {}: {}", document.name, failure.what);
-            Stop::Fail(failure)
-        }
-        other => other,
-    }
 }
 
 /// Bytes and sections of the document.

@@ -68,23 +68,6 @@ fn judge_texts(bench: &Bench<'_>, case: &Case) -> Judgement {
     Ok(())
 }
 
-trait About {
-    fn about(self, name: &str) -> Self;
-}
-
-impl About for Stop {
-    /// Adds the text's name to a failure.
-    fn about(self, name: &str) -> Self {
-        match self {
-            Self::Fail(mut failure) => {
-                failure.what = format!("{name}: {}", failure.what);
-                Self::Fail(failure)
-            }
-            other => other,
-        }
-    }
-}
-
 /// Searches for a text in all ways, and fails if one is refused.
 fn answered(memory: &mut Memory<'_, '_>, query: &str) -> Judgement {
     let asked = json!({ "query": query });
