@@ -92,7 +92,7 @@ impl Folder {
                 let Ok(name) = entry.file_name().to_str() else {
                     continue;
                 };
-                if !path::is_visible(name) {
+                if path::check_segment(name).is_err() {
                     continue;
                 }
                 let Ok(stat) = rustix::fs::statat(&dir, name, AtFlags::SYMLINK_NOFOLLOW) else {

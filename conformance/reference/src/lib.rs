@@ -25,7 +25,6 @@
 mod change;
 mod correct_server;
 mod failure;
-mod file;
 mod folder;
 mod git;
 mod http;

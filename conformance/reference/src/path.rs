@@ -36,11 +36,6 @@ pub(super) fn is_markdown(name: &str) -> bool {
     [".md", ".markdown", ".mdx"].iter().any(|end| lower.ends_with(end))
 }
 
-/// Returns true if listings show a file or folder of this name.
-pub(super) fn is_visible(name: &str) -> bool {
-    check_segment(name).is_ok()
-}
-
 /// Refuses a path whose first missing segment, or one below it, some systems could not store. The first `existing` segments
 /// exist.
 pub(super) fn check_new(path: &str, existing: usize) -> Result<(), Failure> {
@@ -50,7 +45,7 @@ pub(super) fn check_new(path: &str, existing: usize) -> Result<(), Failure> {
 }
 
 /// Checks a segment that may exist.
-fn check_segment(segment: &str) -> Result<(), &'static str> {
+pub(super) fn check_segment(segment: &str) -> Result<(), &'static str> {
     let is_any_name = is(Mutant::AnyName) && !segment.is_empty() && !segment.starts_with('.');
     if is_any_name || is(Mutant::WritesDotGit) && segment.to_ascii_lowercase().contains("git") {
         return Ok(());

@@ -16,7 +16,7 @@ use tabellion_runtime::{Failure, FailureKind};
 
 use super::{Innocent, is};
 use crate::{
-    failed, file,
+    failed,
     folder::{ExchangeResult, Folder},
     path,
 };
@@ -177,7 +177,8 @@ impl Vault {
 
     /// Replaces a note by the result of `plan`.
     fn change(&self, path: &str, plan: &Plan<'_>) -> Result<(), Failure> {
-        let _lock = file::lock(&self.own.join("lock")).map_err(failed("take the lock"))?;
+        let lock = File::create(self.own.join("lock")).map_err(failed("open the lock"))?;
+        lock.lock().map_err(failed("take the lock"))?;
         let prepared = self.own.join("prepared");
         for _ in 0..MAX_RACES {
             let before = self.folder.read(path)?;

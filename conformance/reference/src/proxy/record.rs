@@ -8,8 +8,6 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::file;
-
 /// Facts that a defect remembers: those of this process, and lists in a file beside the server's folder, which other processes share.
 pub(super) struct Record {
     here: BTreeMap<String, Value>,
@@ -24,17 +22,8 @@ impl Record {
     /// # Errors
     /// If its file is damaged.
     pub(super) fn open(folder: &Path) -> io::Result<Self> {
-        let mut record = Self {
-            here: BTreeMap::new(),
-            before: BTreeMap::new(),
-            file: folder.with_extension("defect.json"),
-        };
-        record.before = record.lists()?;
-        Ok(record)
-    }
-
-    fn lists(&self) -> io::Result<BTreeMap<String, Vec<Value>>> {
-        Ok(file::read_json(&self.file)?.unwrap_or_default())
+        let file = folder.with_extension("defect.json");
+        Ok(Self { here: BTreeMap::new(), before: lists(&file)?, file })
     }
 
     /// Returns a fact of this process.
@@ -60,7 +49,7 @@ impl Record {
 
     /// Returns a shared list.
     pub(super) fn all(&self, name: &str) -> Vec<Value> {
-        let mut lists = self.lists().unwrap_or_default();
+        let mut lists = lists(&self.file).unwrap_or_default();
         lists.remove(name).unwrap_or_default()
     }
 
@@ -80,8 +69,16 @@ impl Record {
     }
 
     fn change(&self, change: impl FnOnce(&mut BTreeMap<String, Vec<Value>>)) -> io::Result<()> {
-        let mut lists = self.lists()?;
+        let mut lists = lists(&self.file)?;
         change(&mut lists);
         fs::write(&self.file, json!(lists).to_string())
+    }
+}
+
+/// Reads the shared lists.
+fn lists(file: &Path) -> io::Result<BTreeMap<String, Vec<Value>>> {
+    match fs::read(file) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(BTreeMap::new()),
+        bytes => Ok(serde_json::from_slice(&bytes?)?),
     }
 }
