@@ -138,7 +138,9 @@ pub fn set_up(id: &str, scene: &Scene<'_>) -> Result<&'static Attack, Stop> {
     for setup in &attack.setup {
         setup.put(scene)?;
     }
-    if attack.setup.iter().all(Setup::is_for_git) {
+    let can_be_stored =
+        |setup: &Setup| matches!(setup, Setup::Link { .. } | Setup::HardLink { .. } | Setup::File { .. });
+    if attack.setup.iter().all(can_be_stored) {
         scene.commit_all("what an attack needs")?;
     }
     Ok(attack)
@@ -200,11 +202,6 @@ impl Setup {
             }
         }
         Ok(())
-    }
-
-    /// Returns true if git can store it.
-    fn is_for_git(&self) -> bool {
-        matches!(self, Self::Link { .. } | Self::HardLink { .. } | Self::File { .. })
     }
 }
 

@@ -82,7 +82,7 @@ impl Moment {
         ensure(commits == 0, || format!("{commits} commits were made, although nothing should change"))?;
         let (old, new) = (&self.view.library, &later.view.library);
         ensure(old.commits == new.commits, || "the history was rewritten".into())?;
-        self.same_git(later)?;
+        self.same_in_git(later, |_| true)?;
         ensure(old.index == new.index, || {
             let (old, new) = (&old.index, &new.index);
             format!("the index changed from {old:?} to {new:?}")
@@ -98,11 +98,6 @@ impl Moment {
         ensure_none(difference(&self.view.around, &later.view.around), |path| {
             format!("`{path}`, which is outside of the library, changed")
         })
-    }
-
-    /// Fails unless git's own files are equal in `later`.
-    pub fn same_git(&self, later: &Self) -> Judgement {
-        self.same_in_git(later, |_| true)
     }
 
     /// Fails unless the hooks, the configuration and `info` are equal in `later`.

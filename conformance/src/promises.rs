@@ -48,7 +48,7 @@ const NO_TRAVERSAL: &str = "no-traversal";
 /// The promise that the rest of a document keeps its bytes.
 const TEXT_KEPT: &str = "text-kept";
 /// The promise that each change is a commit.
-const COMMITS: &str = "commits";
+pub(crate) const COMMITS: &str = "commits";
 
 /// Globs of temporary files, which a killed server may leave behind: no promise is about them.
 pub const TEMPORARY: &[&str] = &["**/*.tmp", "**/.*.tmp"];
@@ -238,12 +238,8 @@ pub fn are_texts_kept(contract: &ContractSpec) -> bool {
     owes(contract, TEXT_KEPT)
 }
 
-/// Returns true if the server must leave git's files as its commits need them.
-pub fn are_commits_kept(contract: &ContractSpec) -> bool {
-    owes(contract, COMMITS)
-}
-
-fn owes(contract: &ContractSpec, promise: &str) -> bool {
+/// Returns true if a contract makes this promise, or has guarantees of its own instead.
+pub(crate) fn owes(contract: &ContractSpec, promise: &str) -> bool {
     !are_of(contract) || contract.guarantees.iter().any(|made| made.id == promise)
 }
 

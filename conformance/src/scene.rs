@@ -295,9 +295,9 @@ impl<'a> Scene<'a> {
         Ok(ledger::files_and_folders(&self.library(), &self.own)?.0)
     }
 
-    /// Returns true if git's files are judged, too.
+    /// Returns true if the server must leave git's files as its commits need them.
     pub fn is_git_judged(&self) -> bool {
-        promises::are_commits_kept(self.subject.contract)
+        promises::owes(self.subject.contract, promises::COMMITS)
     }
 
     /// Returns the paths of the library that are the server's own.

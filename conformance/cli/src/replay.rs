@@ -26,7 +26,7 @@ pub(super) fn replay(arguments: &Arguments) -> Result<u8, Trouble> {
     let saved = SavedCase::parse(&super::trouble::read(&arguments.file)?)
         .map_err(|error| format!("`{name}`: {error}"))?;
     saved.check().map_err(|error| format!("`{name}`: {error}"))?;
-    if saved.contract_id() == PROMISED && !arguments.server.has_adapter() {
+    if saved.contract_id() == PROMISED && arguments.server.adapter.is_none() {
         let message = format!("`{name}` was saved by a run with an adapter; name it with `--adapter`");
         return Err(Trouble::Usage(message));
     }

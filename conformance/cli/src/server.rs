@@ -39,7 +39,7 @@ pub(super) struct Server {
     contract: Option<String>,
     /// A TOML file that maps the server's tools to the contract's; `template` prints a draft
     #[arg(long, value_name = "FILE")]
-    adapter: Option<PathBuf>,
+    pub(super) adapter: Option<PathBuf>,
     /// Tools to call although no `readOnlyHint` says that they only read, where a server is judged by what it declares; `all` for all of them.
     /// Calls are made up, and may do whatever the tool does, on this machine and beyond it
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
@@ -203,11 +203,6 @@ impl Server {
     fn may_be_declared(&self) -> bool {
         let is_named = self.contract.as_deref().is_some_and(|name| name != DECLARED);
         !is_named && self.adapter.is_none()
-    }
-
-    /// Returns true if an adapter is given.
-    pub(super) fn has_adapter(&self) -> bool {
-        self.adapter.is_some()
     }
 
     /// Returns the server with the contract that it declares, unless a different one is named, or the server has tools of the default one; and

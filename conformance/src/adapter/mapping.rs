@@ -111,7 +111,7 @@ impl Mapping {
     ) -> Result<Value, Stop> {
         let not_mapped = || format!("the adapter does not map `{}`", tool.label());
         let mapped = self.tool(tool).ok_or_else(|| not_applicable(not_mapped()))?;
-        let (values, call) = self.values(mapped, arguments, root);
+        let (mut values, call) = self.values(mapped, arguments, root);
         let call = call.map_err(|of| not_applicable(not_mapped() + &of))?;
         let mut taken = Map::new();
         if let Some(before) = &call.before {
@@ -124,7 +124,8 @@ impl Mapping {
                 }
             }
         }
-        call.params(&values.with_taken(taken))
+        values.taken = taken;
+        call.params(&values)
     }
 
     /// Returns the values of a request, and the call for it, or the reason why there is none.
@@ -162,7 +163,7 @@ impl Mapping {
         while mapped.response.refusal(&message).is_none()
             && let Some(next) = mapped.response.next(paging, &message)
         {
-            values = values.with_next(next);
+            values.next = Some(next);
             let mut page = ask(call.params(&values)?)?;
             mapped.response.note(&mut page, &values);
             let is_other = mapped.response.refusal(&page).is_some() || same(&page) != of;

@@ -27,9 +27,9 @@ pub(super) struct Values<'a> {
     request: &'a Value,
     root: &'a Path,
     /// Values that a reading before the call gave.
-    taken: Map<String, Value>,
+    pub(super) taken: Map<String, Value>,
     /// Position of the next page.
-    next: Option<Value>,
+    pub(super) next: Option<Value>,
 }
 
 /// A document's change: a text, its replacement, and the whole new content.
@@ -46,16 +46,6 @@ impl<'a> Values<'a> {
     /// Creates the values of a request of `tool`, for the library at `root`.
     pub(super) fn new(tool: &'static ToolSpec, request: &'a Value, root: &'a Path) -> Self {
         Self { tool, request, root, taken: Map::new(), next: None }
-    }
-
-    /// Adds the values that a reading before the call returned.
-    pub(super) fn with_taken(self, taken: Map<String, Value>) -> Self {
-        Self { taken, ..self }
-    }
-
-    /// Adds the position of the next page.
-    pub(super) fn with_next(self, next: Value) -> Self {
-        Self { next: Some(next), ..self }
     }
 
     /// Returns the value for a hole; `None` if the request has none.

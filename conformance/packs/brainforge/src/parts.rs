@@ -119,12 +119,12 @@ impl Proposal {
     fn make(self, shelf: &mut Shelf<'_, '_>) -> Result<Written, Stop> {
         let (tool, mut arguments) = match self {
             Self::Change => {
-                let mut arguments = creation(By::Person, "", &json!({}));
+                let mut arguments = creation(By::Person, "");
                 arguments["content"] = self.content(&[]).into();
                 let note = made(shelf.must_write(By::Person, Tool::Create, &arguments)?)?;
                 (Tool::Update, change(&note.id, note.version, ""))
             }
-            Self::Sections => (Tool::Create, creation(By::Agent, "", &json!({}))),
+            Self::Sections => (Tool::Create, creation(By::Agent, "")),
         };
         arguments["content"] = self.whole().into();
         let proposed = shelf.must_write(By::Agent, tool, &arguments)?;

@@ -58,7 +58,7 @@ impl Proposal {
     /// Proposes it with this word; a change edits the note `of`.
     pub(super) fn make(self, shelf: &mut Shelf<'_, '_>, of: &Written, word: &str) -> Result<Written, Stop> {
         let (tool, arguments) = match self {
-            Self::Note => (Tool::Create, creation(By::Agent, word, &json!({}))),
+            Self::Note => (Tool::Create, creation(By::Agent, word)),
             Self::Change => (Tool::Update, change(&of.id, of.version, word)),
             Self::ByPerson => {
                 let arguments = json!({

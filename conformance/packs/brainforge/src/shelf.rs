@@ -164,12 +164,7 @@ impl<'b, 'a> Shelf<'b, 'a> {
 
     /// Creates a note with this word.
     pub(super) fn create(&mut self, by: By, word: &str) -> Result<Written, Stop> {
-        self.create_with(by, word, &json!({}))
-    }
-
-    /// As [`create`](Self::create), with further metadata.
-    pub(super) fn create_with(&mut self, by: By, word: &str, metadata: &Value) -> Result<Written, Stop> {
-        self.must_write(by, Tool::Create, &creation(by, word, metadata))
+        self.must_write(by, Tool::Create, &creation(by, word))
     }
 
     /// Changes a note, so that it has this word.
@@ -256,8 +251,8 @@ impl<'b, 'a> Shelf<'b, 'a> {
 }
 
 /// Returns the arguments that create a note with this word.
-pub(super) fn creation(by: By, word: &str, metadata: &Value) -> Value {
-    let mut arguments = json!({ "content": content(word), "metadata": metadata });
+pub(super) fn creation(by: By, word: &str) -> Value {
+    let mut arguments = json!({ "content": content(word), "metadata": {} });
     match by {
         By::Person => arguments["note_type"] = "permanent".into(),
         By::Agent => arguments["ai_justification"] = "the suite asks for it".into(),

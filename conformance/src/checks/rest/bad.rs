@@ -265,11 +265,6 @@ impl Bad {
             Self::UnknownTool(_) | Self::Body(_) | Self::Call(_) => &[],
         }
     }
-
-    /// Returns true if its path is that of a tool that exists.
-    pub(super) const fn is_at_known_path(&self) -> bool {
-        !matches!(self, Self::UnknownTool(_))
-    }
 }
 
 impl Body {

@@ -47,7 +47,8 @@ fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
         cases.extend(programs.map(|(name, program)| Case::new(name, Look::Calls(program))));
     }
     let bad = Bad::cases(bench).into_iter();
-    let bad = bad.filter(|(_, bad)| bad.is_at_known_path());
+    // The description has the paths of tools that exist.
+    let bad = bad.filter(|(_, bad)| !matches!(bad, Bad::UnknownTool(_)));
     cases.extend(bad.map(|(name, bad)| Case::new(format!("refused: {name}"), Look::Refusal(bad))));
     Ok(cases)
 }

@@ -36,7 +36,7 @@ const CLOCK_TOLERANCE: i64 = 2;
 /// A client with the state that it needs to create rows.
 #[derive(Debug)]
 pub struct RowsClient<'a> {
-    subject: &'a Subject,
+    pub(crate) subject: &'a Subject,
     /// The contract's rows.
     pub spec: &'static RowsSpec,
     /// The plain client.
@@ -193,11 +193,6 @@ impl<'a> RowsClient<'a> {
     /// Sends a valid request.
     pub fn must(&mut self, request: &Request) -> Result<Success, Stop> {
         self.send(request)?.must(format!("the valid call `{}`", request.arguments))
-    }
-
-    /// Returns the keys of the orgs that checks use.
-    pub fn org_keys(&self) -> Vec<String> {
-        requests::orgs_of(self.subject.contract)
     }
 
     /// Returns the operation with this label, or else the one that does this with an entity.

@@ -79,7 +79,11 @@ fn findings(bench: &Bench<'_>) -> Judgement {
     })?;
     sums(&all)?;
     for finding in all["violations"].as_array().into_iter().flatten() {
-        of_a_rule(finding, &rules)?;
+        let rule = rules.iter().find(|rule| rule["id"] == finding["id"]);
+        let is_its = |name: &str| rule.is_some_and(|rule| rule[name] == finding[name]);
+        ensure(is_its("category") && is_its("severity"), || {
+            format!("the finding {finding} is not of the rule {rule:?}")
+        })?;
     }
     for (_, file, line, _) in &found {
         let text = BAD.iter().find(|(path, _)| file == path).map(|(_, text)| *text);
@@ -147,14 +151,6 @@ fn sums(answer: &Value) -> Judgement {
     }
     ensure(answer["passed"] == (of("error") == 0), || {
         format!("`passed` is {} with {} errors", answer["passed"], of("error"))
-    })
-}
-
-fn of_a_rule(finding: &Value, rules: &[Value]) -> Judgement {
-    let rule = rules.iter().find(|rule| rule["id"] == finding["id"]);
-    let is_its = |name: &str| rule.is_some_and(|rule| rule[name] == finding[name]);
-    ensure(is_its("category") && is_its("severity"), || {
-        format!("the finding {finding} is not of the rule {rule:?}")
     })
 }
 

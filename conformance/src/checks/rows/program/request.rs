@@ -18,7 +18,7 @@ impl Call {
     /// Returns the request for the rows that are there; `None` if it makes no sense with them.
     pub(in crate::checks::rows) fn request(&self, rows: &RowsClient<'_>, model: &Model) -> Option<Request> {
         let entity = rows.spec.entity(&self.entity)?;
-        let orgs = rows.org_keys();
+        let orgs = requests::orgs_of(rows.subject.contract);
         let org = orgs.get(self.org % orgs.len().max(1)).cloned();
         let org = org.filter(|_| !self.names_no_org);
         let place = NamedRows { rows, model, org: org.as_deref() };
