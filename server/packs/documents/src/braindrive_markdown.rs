@@ -17,6 +17,7 @@ use tabellion_runtime::{
     Change, Content, Contract, Document, Failure, FailureKind, ReadCx, Staged, WriteCx, context,
 };
 
+use crate::flaws::{conflict, flaws};
 use serde_json::{Map, Value};
 use tabellion_library::{
     Library,
@@ -79,7 +80,7 @@ impl BrainDriveMarkdown for BrainDrive {
             git_commit: file.commit.unwrap_or_else(|| NO_COMMIT.into()),
         };
         let content = failures::utf8(&path, file.bytes)?;
-        cx.warn([crate::conflict(&path, &content)]);
+        cx.warn([conflict(&path, &content)]);
         Ok(ReadMarkdownResponse { content, metadata })
     }
 
@@ -147,7 +148,7 @@ impl BrainDriveMarkdown for BrainDrive {
         let edit = edit(&request.operation);
         let plan = planned(&path, &old, &edit)?;
         self.library.check_change(&path, plan.text.len())?;
-        cx.warn(crate::flaws(&path, &plan.text));
+        cx.warn(flaws(&path, &plan.text));
         let preview = markdown::preview(path.as_str(), &old, &edit, &plan);
         let risk_level = match preview.risk {
             Risk::Low => RiskLevel::Low,
@@ -168,7 +169,7 @@ impl BrainDriveMarkdown for BrainDrive {
         let is_dirty = old.is_some() && self.library.read(&path)?.is_some_and(|file| file.dirty);
         let adopted = is_dirty.then(|| failures::uncommitted(&path));
         cx.warn([adopted]);
-        cx.warn(crate::flaws(&path, &request.content));
+        cx.warn(flaws(&path, &request.content));
         let summary = counted(operation, old.as_ref(), &request.content);
         Ok(stage(cx, &path, operation, summary, Content::Write(request.content.into_bytes())))
     }
@@ -183,7 +184,7 @@ impl BrainDriveMarkdown for BrainDrive {
         let old = failures::utf8(&path, document.bytes)?;
         let edit = edit(&request.operation);
         let plan = planned(&path, &old, &edit)?;
-        cx.warn(crate::flaws(&path, &plan.text));
+        cx.warn(flaws(&path, &plan.text));
         let summary = markdown::summarize(&old, &edit, &plan);
         Ok(stage(cx, &path, edit.name(), summary, Content::Write(plan.text.into_bytes())))
     }

@@ -10,6 +10,7 @@ use tabellion_contracts::learning_os::{
 };
 use tabellion_runtime::{Change, Content, Contract, Failure, FailureKind, ReadCx, Staged, WriteCx, context};
 
+use crate::flaws::conflict;
 use tabellion_library::{Library, path::LibraryPath};
 use tabellion_markdown::diff;
 
@@ -63,7 +64,7 @@ impl LearningOs for Memory {
             let message = format!("`{path}` is not text: it is not UTF-8 at byte {offset}");
             ToolError::invalid_params(message).with("offset", offset)
         })?;
-        cx.warn([crate::conflict(&path, &content)]);
+        cx.warn([conflict(&path, &content)]);
         Ok(ReadRepoFileResponse { content: Some(content), exists: true, error: None })
     }
 

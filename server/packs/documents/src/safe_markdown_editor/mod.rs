@@ -29,6 +29,7 @@ use self::{
     state::{Answer, Change, Editor},
     view::DocumentView,
 };
+use crate::flaws::{conflict, flaws};
 use tabellion_library::{Library, path::LibraryPath};
 use tabellion_markdown::{
     editor::{self, ParsedDocument, SectionPlan},
@@ -50,7 +51,7 @@ pub(super) fn service(library: Arc<Library>, path: &LibraryPath) -> Arc<dyn Cont
 impl Editor {
     /// Returns the content after `plan`, and warns of its flaws. Its outline is cached, because the next call most likely finds this text.
     fn written(&self, cx: &WriteCx<'_>, plan: SectionPlan) -> Content {
-        cx.warn(crate::flaws(&self.path, &plan.text));
+        cx.warn(flaws(&self.path, &plan.text));
         self.last_parsed.keep(&plan.text, &plan.outline);
         Content::Write(plan.text.into_bytes())
     }
@@ -76,7 +77,7 @@ impl Editor {
         let text = view::text(self, cx)?;
         cx.warn([text.is_none().then(|| self.absence())]);
         let text = text.unwrap_or_default();
-        cx.warn([crate::conflict(&self.path, &text)]);
+        cx.warn([conflict(&self.path, &text)]);
         Ok(text)
     }
 
@@ -196,7 +197,7 @@ impl SafeMarkdownEditor for Editor {
         let view = DocumentView::existing(self, cx)?;
         let list = view.list(cx)?;
         let position = list.with_id(&request.section_id)?;
-        cx.warn([crate::conflict(&self.path, list.document.text)]);
+        cx.warn([conflict(&self.path, list.document.text)]);
         Ok(GetSectionResponse {
             heading: list.title(position),
             content: list.content(position).to_owned(),
@@ -207,7 +208,7 @@ impl SafeMarkdownEditor for Editor {
     async fn list_sections(&self, cx: &ReadCx<'_>, _: ListSectionsRequest) -> Answer<ListSectionsResponse> {
         let view = DocumentView::read(self, cx)?;
         let list = view.list(cx)?;
-        cx.warn([(!view.exists).then(|| self.absence()), crate::conflict(&self.path, list.document.text)]);
+        cx.warn([(!view.exists).then(|| self.absence()), conflict(&self.path, list.document.text)]);
         let entries = list.ids.iter().enumerate().map(|(position, id)| SectionEntry {
             section_id: id.to_string(),
             heading: list.title(position),
