@@ -94,12 +94,12 @@ fn judge_valid(bench: &Bench<'_>, case: &Case) -> Judgement {
             continue;
         }
         let message = client.call_raw(tool, &input.arguments, Map::new())?;
-        let rule = message.pointer("/error/data/rule").and_then(Value::as_str);
-        if rule.is_some_and(|rule| is_of_rows(contract, tool, rule)) {
-            continue;
-        }
+        let details = callers::details(contract, &message);
+        let rule = details.get("rule").and_then(Value::as_str);
         // An error body with a reason refuses arguments because of the store's state, not because of their form.
-        if contract.error_body.is_some() && callers::details(contract, &message).contains_key(REASON) {
+        if rule.is_some_and(|rule| is_of_rows(contract, tool, rule))
+            || contract.error_body.is_some() && details.contains_key(REASON)
+        {
             continue;
         }
         if let Reply::Refused(refusal) = bench.subject.adapter.reply(tool, &message) {
