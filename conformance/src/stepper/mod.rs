@@ -84,7 +84,15 @@ impl Stepper {
         state.calls.clear();
         state.fault = fault;
         state.armed = true;
+        state.is_counted = None;
         state.records_output = false;
+    }
+
+    /// As [`arm`](Self::arm), but counts only changes to files that `is_counted` accepts, by their paths in [`Call`]: then concurrent work
+    /// on others moves no number.
+    pub fn arm_for(&self, fault: Option<Fault>, is_counted: fn(&Path) -> bool) {
+        self.arm(fault);
+        self.0.state().is_counted = Some(is_counted);
     }
 
     /// Resets the recorded calls and starts counting. Writes to the program's standard output are recorded too, as [`OUTPUT`].

@@ -2,7 +2,7 @@
 
 use std::{
     fmt, io,
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::{ChildStdin, ChildStdout, ExitStatus},
     sync::{Condvar, Mutex, MutexGuard, PoisonError},
 };
@@ -61,6 +61,8 @@ pub(super) struct State {
     pub(super) fault: Option<Fault>,
     pub(super) calls: Vec<Call>,
     pub(super) asked_for_ring: bool,
+    /// Selects the calls to count by their files.
+    pub(super) is_counted: Option<fn(&Path) -> bool>,
     /// True if writes to the program's standard output are recorded too.
     pub(super) records_output: bool,
     pub(super) root: i32,

@@ -172,6 +172,22 @@ fn counting_begins_when_armed() {
 }
 
 #[test]
+fn calls_are_counted_by_file() {
+    let dir = TempDir::new().expect("a folder");
+    let Some((stepper, pipes)) =
+        shell(&dir, "read x; echo a > f; echo b > g; echo c > f", Counting::WhenArmed)
+    else {
+        return;
+    };
+    let fault = Fault { at: 2, effect: Effect::Kill };
+    stepper.arm_for(Some(fault), |path| path == "g");
+    pipes.stdin.expect("a pipe").write_all(b"\n").expect("sent");
+    assert_eq!(stepper.wait(EXIT_TIMEOUT).expect("it ends").signal(), Some(libc::SIGKILL));
+    let calls: Vec<_> = stepper.disarm().iter().map(ToString::to_string).collect();
+    assert_eq!(calls, ["openat g", "write g  <== killed"]);
+}
+
+#[test]
 fn output_is_recorded_where_that_is_asked_for() {
     let dir = TempDir::new().expect("a folder");
     let mut command = Command::new("sh");

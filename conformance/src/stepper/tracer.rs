@@ -140,7 +140,8 @@ impl Tracer {
     /// Records the call; returns the fault to inject.
     fn count(&self, name: &'static str, paths: Vec<PathBuf>) -> Option<Effect> {
         let mut state = self.shared.state();
-        if !state.armed {
+        let is_counted = state.is_counted.unwrap_or(|_| true);
+        if !state.armed || !paths.iter().any(|path| is_counted(path)) {
             return None;
         }
         let number = state.calls.len() + 1;

@@ -6,6 +6,7 @@
 use std::{
     collections::BTreeSet,
     fs::{self, File},
+    path::Path,
     thread,
     time::{Duration, Instant},
 };
@@ -191,11 +192,12 @@ fn judge(struck: &Struck<MountedLibrary>) -> Vec<String> {
     problems
 }
 
-/// Tries faults of three calls of one transaction, and of the work that they start, on a library that `prepare` has changed. `wait` waits
-/// for the end of that work.
+/// Tries faults of three calls at once, and of the work that they start, on a library that `prepare` has changed. `arm` arms the stepper;
+/// `wait` waits for the end of that work.
 fn sweep_libraries(
     what: &str,
     prepare: fn(&MountedLibrary),
+    arm: fn(&Stepper, Option<Fault>),
     wait: fn(&Library, &Stepper),
     first: fn(&[Call]) -> Option<usize>,
     judge: fn(&Struck<MountedLibrary>) -> Vec<String>,
@@ -207,23 +209,29 @@ fn sweep_libraries(
     let strike = |fault| {
         let library = MountedLibrary::copy_of(&template, &case);
         let (mut server, stepper) = faults::step(&library, Counting::WhenArmed)?;
-        stepper.arm(fault);
+        arm(&stepper, fault);
         let answers = server.as_mut().map(write).unwrap_or_default();
         wait(&library, &stepper);
         Some(Struck { answers, calls: stepper.disarm(), store: library })
     };
-    sweep(what, strike, |calls| first(calls).filter(|_| transactions(calls) == 1), judge);
+    sweep(what, strike, first, judge);
 }
 
 #[test]
 fn a_fault_at_any_point_of_a_batch_keeps_each_of_its_commits_whole() {
-    sweep_libraries("batch of commits", |_| (), |_, _| (), |_| Some(1), judge);
+    let is_one = |calls: &[Call]| (transactions(calls) == 1).then_some(1);
+    sweep_libraries("batch of commits", |_| (), Stepper::arm, |_, _| (), is_one, judge);
 }
 
 /// Number of packs from which on they are gathered.
 const MANY_PACKS: usize = 8;
 /// The lock of the process that gathers.
 const GATHERING: &str = ".git/tabellion/gathering.lock";
+
+/// Returns true for files that gathering changes.
+fn is_gathered(path: &Path) -> bool {
+    path.starts_with(".git/objects/pack") || path.to_string_lossy().starts_with(".git/tabellion/gather")
+}
 
 /// Returns the names of files in the folder of packs with this extension, without the extension.
 fn packs(library: &Library, extension: &str) -> BTreeSet<String> {
@@ -266,7 +274,10 @@ fn wait_for_gathering(library: &Library, stepper: &Stepper) {
 fn a_fault_at_any_point_of_gathering_loses_no_commit() {
     sweep_libraries(
         "gathering",
-        |library| make_packs(library, "before", |library| packs(library, ".pack").len() == MANY_PACKS),
+        // The pack of the three calls is the first one too many.
+        |library| make_packs(library, "before", |library| packs(library, ".pack").len() == MANY_PACKS - 1),
+        // The log is read at the same time.
+        |stepper, fault| stepper.arm_for(fault, is_gathered),
         wait_for_gathering,
         |calls| {
             let is_gathering = |call: &Call| call.paths.iter().any(|path| path.ends_with(GATHERING));
