@@ -4,26 +4,75 @@ use std::sync::LazyLock;
 
 use jsonschema::{ValidationError, Validator, error::ValidationErrorKind};
 use serde_json::Value;
-use tabellion_runtime::schema::{compile, explain};
+use tabellion_runtime::{
+    pointer::{split_last, tokens},
+    schema::{compile, explain, nearest},
+};
 
 use crate::{document::Document, pointer, problem::Problem};
 
-static CONTRACT: LazyLock<Validator> =
-    LazyLock::new(|| meta_schema(include_str!("meta/contract.schema.json")));
-static TOOL: LazyLock<Validator> = LazyLock::new(|| meta_schema(TOOL_TEXT));
-static OPERATION: LazyLock<Validator> =
-    LazyLock::new(|| meta_schema(include_str!("meta/operation.schema.json")));
-static ENTITY: LazyLock<Validator> = LazyLock::new(|| meta_schema(include_str!("meta/entity.schema.json")));
+static CONTRACT: LazyLock<MetaSchema> =
+    LazyLock::new(|| MetaSchema::new(include_str!("meta/contract.schema.json")));
+static TOOL: LazyLock<MetaSchema> = LazyLock::new(|| MetaSchema::new(TOOL_TEXT));
+static OPERATION: LazyLock<MetaSchema> =
+    LazyLock::new(|| MetaSchema::new(include_str!("meta/operation.schema.json")));
+static ENTITY: LazyLock<MetaSchema> =
+    LazyLock::new(|| MetaSchema::new(include_str!("meta/entity.schema.json")));
 
 const TOOL_TEXT: &str = include_str!("meta/tool.schema.json");
+const TOOL_ID: &str = "tool.schema.json";
 
-/// Compiles a meta-schema, with `tool.schema.json` available for its references.
-fn meta_schema(text: &str) -> Validator {
-    let parse = |text| serde_json::from_str::<Value>(text).expect("meta-schemas are JSON");
-    let (mut schema, mut tool) = (parse(text), parse(TOOL_TEXT));
-    tool["$id"] = "tool.schema.json".into();
-    schema["$defs"]["tool"] = tool;
-    compile(&schema).expect("meta-schemas are schemas")
+struct MetaSchema {
+    schema: Value,
+    validator: Validator,
+}
+
+impl MetaSchema {
+    /// Compiles a meta-schema, with `tool.schema.json` available for its references.
+    fn new(text: &str) -> Self {
+        let parse = |text| serde_json::from_str::<Value>(text).expect("meta-schemas are JSON");
+        let (mut schema, mut tool) = (parse(text), parse(TOOL_TEXT));
+        tool["$id"] = TOOL_ID.into();
+        schema["$defs"]["tool"] = tool;
+        Self { validator: compile(&schema).expect("meta-schemas are schemas"), schema }
+    }
+
+    /// Returns the keys of the object that a keyword of this schema, at a path through references, is about.
+    fn keys(&self, path: &str) -> impl Iterator<Item = &str> {
+        let object = split_last(path).map_or("", |(object, _)| object);
+        let (mut base, mut at) = (&self.schema, &self.schema);
+        for token in tokens(object) {
+            let (file, place) = match at["$ref"].as_str().filter(|_| token == "$ref") {
+                Some(reference) => reference.split_once('#').unwrap_or((reference, "")),
+                None => {
+                    at = at.pointer(&pointer::push("", &token)).unwrap_or(&Value::Null);
+                    continue;
+                }
+            };
+            if file == TOOL_ID {
+                base = &self.schema["$defs"]["tool"];
+            }
+            at = base.pointer(place).unwrap_or(&Value::Null);
+        }
+        at["properties"].as_object().into_iter().flat_map(|properties| properties.keys().map(String::as_str))
+    }
+
+    /// Returns the messages of a validator's error, each with its location.
+    fn said(&self, error: &ValidationError<'_>) -> Vec<(String, String)> {
+        let at = error.instance_path().as_str();
+        match error.kind() {
+            ValidationErrorKind::AdditionalProperties { unexpected } => {
+                let message = |name: &String| {
+                    let meant = nearest(name, self.keys(error.schema_path().as_str()));
+                    let meant = meant.map_or(String::new(), |meant| format!("; did you mean `{meant}`?"));
+                    format!("this key is not known here{meant}")
+                };
+                unexpected.iter().map(|name| (pointer::push(at, name), message(name))).collect()
+            }
+            ValidationErrorKind::FalseSchema => vec![(at.into(), "this key is not allowed here".into())],
+            _ => vec![(at.into(), explain(error, "this value"))],
+        }
+    }
 }
 
 /// The kind of a contract file.
@@ -42,31 +91,18 @@ pub(crate) enum Meta {
 impl Meta {
     /// Returns the violations of the meta-schema in `document`.
     pub(crate) fn problems(self, document: &Document) -> Vec<Problem> {
-        let (name, validator) = match self {
+        let (name, meta) = match self {
             Self::Contract => ("contract", &CONTRACT),
             Self::Tool => ("tool", &TOOL),
             Self::Operation => ("operation", &OPERATION),
             Self::Entity => ("entity", &ENTITY),
         };
         let help = format!("`meta/{name}.schema.json` describes every key; editors show it as you type");
-        validator
-            .iter_errors(document.value)
-            .flat_map(|error| said(&error))
+        let errors = meta.validator.iter_errors(document.value);
+        errors
+            .flat_map(|error| meta.said(&error))
             .map(|(at, message)| document.problem(at, message, help.as_str()))
             .collect()
-    }
-}
-
-/// Returns the messages of a validator's error, each with its location.
-fn said(error: &ValidationError<'_>) -> Vec<(String, String)> {
-    let at = error.instance_path().as_str();
-    match error.kind() {
-        ValidationErrorKind::AdditionalProperties { unexpected } => unexpected
-            .iter()
-            .map(|name| (pointer::push(at, name), "this key is not known here".into()))
-            .collect(),
-        ValidationErrorKind::FalseSchema => vec![(at.into(), "this key is not allowed here".into())],
-        _ => vec![(at.into(), explain(error, "this value"))],
     }
 }
 
