@@ -110,3 +110,17 @@ pub trait Source {
     /// If the source can't be read.
     fn mark(&self, at: i64) -> Result<Option<String>, SourceError>;
 }
+
+/// A source that reports how far an index has come with it: the sequence number that the index has.
+pub struct Reported<'s, S>(pub &'s S, pub &'s dyn Fn(i64));
+
+impl<S: Source> Source for Reported<'_, S> {
+    fn changes(&self, after: i64) -> Result<Changes, SourceError> {
+        (self.1)(after);
+        self.0.changes(after)
+    }
+
+    fn mark(&self, at: i64) -> Result<Option<String>, SourceError> {
+        self.0.mark(at)
+    }
+}

@@ -41,7 +41,7 @@ mod write;
 mod tests;
 
 pub use self::{
-    document::{Change, Changes, Document, Facet, Source, SourceError, Text},
+    document::{Change, Changes, Document, Facet, Reported, Source, SourceError, Text},
     error::IndexError,
     filter::{AnyOf, Filters},
     index::{Index, Status, inspect},

@@ -2,7 +2,7 @@
 //!
 //! Rows of documents and groups are written at once; posting lists and records are collected, and written by [`Batch::flush`].
 
-use std::collections::{BTreeMap, btree_map::Entry};
+use std::collections::{BTreeMap, HashMap, btree_map::Entry};
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 
@@ -25,8 +25,8 @@ type MemberKey = (i64, i64, u32);
 pub(crate) struct Batch<'c> {
     connection: &'c Connection,
     generation: i64,
-    /// By term, then document: occurrences; 0 removes.
-    edits: BTreeMap<Vec<u8>, BTreeMap<u32, u32>>,
+    /// By term: documents, each with its occurrences; 0 removes. A document's last entry counts.
+    edits: HashMap<Vec<u8>, Vec<(u32, u32)>>,
     collected: usize,
     blocks: BTreeMap<u32, Block>,
     /// By group: the first place that changed.
@@ -45,7 +45,7 @@ impl<'c> Batch<'c> {
         Self {
             connection,
             generation,
-            edits: BTreeMap::new(),
+            edits: HashMap::new(),
             collected: 0,
             blocks: BTreeMap::new(),
             moved: BTreeMap::new(),
@@ -143,7 +143,7 @@ impl<'c> Batch<'c> {
             Some(edits) => edits,
             None => self.edits.entry(term.to_vec()).or_default(),
         };
-        edits.insert(number, count);
+        edits.push((number, count));
         self.collected += 1;
     }
 
@@ -265,8 +265,13 @@ impl<'c> Batch<'c> {
         for (group, first) in std::mem::take(&mut self.moved) {
             self.place_members(group, first)?;
         }
-        for (term, edits) in std::mem::take(&mut self.edits) {
-            let edits: Vec<(u32, u32)> = edits.into_iter().collect();
+        let mut edits: Vec<_> = std::mem::take(&mut self.edits).into_iter().collect();
+        // The table has them in this order.
+        edits.sort_unstable_by(|(term, _), (other, _)| term.cmp(other));
+        for (term, mut edits) in edits {
+            edits.reverse();
+            edits.sort_by_key(|(document, _)| *document);
+            edits.dedup_by_key(|(document, _)| *document);
             postings::edit(self.connection, &term, &edits)?;
         }
         self.collected = 0;

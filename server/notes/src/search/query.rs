@@ -5,7 +5,7 @@ use std::{
     path::Path,
 };
 
-use tabellion_retrieval::{Filters, Hit, Index, IndexError, Nearness, Search, TextKey};
+use tabellion_retrieval::{Filters, Hit, Index, IndexError, Nearness, Reported, Search, TextKey};
 
 use super::{
     OPEN, TAG, TYPE, chunks,
@@ -128,7 +128,7 @@ impl NoteIndex {
     }
 
     /// Searches by words, and by meaning as far as `nearness` knows it. Updates the index first, if it lacks the catalogue's change
-    /// `needed`.
+    /// `needed`; `report` hears which changes it has meanwhile.
     ///
     /// # Errors
     /// [`SearchError`].
@@ -138,12 +138,14 @@ impl NoteIndex {
         needed: i64,
         query: &NoteQuery,
         nearness: Option<&dyn Nearness>,
+        report: &dyn Fn(i64),
     ) -> Result<NoteHits, SearchError> {
+        let source = Reported(catalogue, report);
         let terms = query_terms(&query.text);
         let ids = query.selection.ids.as_ref();
         let mut asked = query.limit + BEYOND;
         loop {
-            let found = self.0.search_near(catalogue, needed, &search(query, asked), nearness)?;
+            let found = self.0.search_near(&source, needed, &search(query, asked), nearness)?;
             let by_meaning = found.by_meaning;
             let is_all = found.hits.len() < asked;
             let (mut hits, total) = (found.hits, found.total);

@@ -1,5 +1,7 @@
 //! Search: hits, their order, and excerpts.
 
+use std::cell::RefCell;
+
 use proptest::{collection::vec, prelude::*};
 
 use super::folder::Folder;
@@ -11,7 +13,7 @@ use crate::{
 fn search(folder: &Folder, text: &str, selection: Selection, limit: usize) -> NoteHits {
     let index = NoteIndex::open(&folder.beside("words.db")).unwrap();
     let query = NoteQuery { text: text.into(), selection, limit, excerpts: true, sensitive: false };
-    index.search(&folder.catalogue, folder.follow().sequence, &query, None).unwrap()
+    index.search(&folder.catalogue, folder.follow().sequence, &query, None, &|_| ()).unwrap()
 }
 
 fn paths(hits: &NoteHits) -> Vec<&str> {
@@ -50,8 +52,24 @@ fn sensitive_notes_change_no_other_search() {
     assert_eq!(scores(&[open, secret]), scores(&[open]));
     let index = NoteIndex::open(&both.beside("words.db")).unwrap();
     let query = NoteQuery { text: "parser".into(), limit: 10, sensitive: true, ..NoteQuery::default() };
-    let hits = index.search(&both.catalogue, both.follow().sequence, &query, None).unwrap();
+    let hits = index.search(&both.catalogue, both.follow().sequence, &query, None, &|_| ()).unwrap();
     assert_eq!(hits.total, 2);
+}
+
+#[test]
+fn a_search_reports_how_far_it_has_indexed() {
+    let files: Vec<_> = (0..1500).map(|n| (format!("{n}.md"), "A parser.")).collect();
+    let files: Vec<_> = files.iter().map(|(path, text)| (path.as_str(), *text)).collect();
+    let folder = Folder::with_files(&files);
+    let index = NoteIndex::open(&folder.beside("words.db")).unwrap();
+    let (query, needed) =
+        (NoteQuery { text: "parser".into(), limit: 1, ..NoteQuery::default() }, folder.follow().sequence);
+    for expected in [vec![0, 1000], vec![]] {
+        let reports = RefCell::new(vec![]);
+        let report = |at| reports.borrow_mut().push(at);
+        assert_eq!(index.search(&folder.catalogue, needed, &query, None, &report).unwrap().total, 1500);
+        assert_eq!(reports.into_inner(), expected);
+    }
 }
 
 #[test]

@@ -163,7 +163,8 @@ impl BrainForge for Forge {
             excerpts: request.include_excerpts,
             sensitive: is_owner(cx),
         };
-        let found = self.shelf.search(&query)?;
+        let report = |done, all| cx.progress(done, Some(all), "changes of notes indexed");
+        let found = self.shelf.search(&query, &report)?;
         let ranking = if found.by_meaning { "hybrid" } else { "lexical" };
         cx.note(RANKING, ranking);
         let results = found.hits.into_iter().map(|hit| SearchResult {

@@ -157,10 +157,11 @@ impl Shelf {
         self.snapshot(|notes| notes.get(id))
     }
 
-    pub(super) fn search(&self, query: &NoteQuery) -> Result<NoteHits, Failure> {
+    pub(super) fn search(&self, query: &NoteQuery, report: &dyn Fn(u64, u64)) -> Result<NoteHits, Failure> {
         let needed = self.follow()?;
         let (catalogue, index) = self.opened()?;
-        let search = |near: Option<&dyn Nearness>| index.search(catalogue, needed, query, near);
+        let report = |at: i64| report(at.unsigned_abs(), needed.unsigned_abs());
+        let search = |near: Option<&dyn Nearness>| index.search(catalogue, needed, query, near, &report);
         let found = self.meaning.near(&query.text, search);
         found.map_err(|error| match error {
             SearchError::Catalogue(error) => of_catalogue(error),
