@@ -22,6 +22,7 @@ static ENTITY: LazyLock<MetaSchema> =
 const TOOL_TEXT: &str = include_str!("meta/tool.schema.json");
 const TOOL_ID: &str = "tool.schema.json";
 
+/// A schema of contract files, and its compiled form.
 struct MetaSchema {
     schema: Value,
     validator: Validator,
@@ -37,7 +38,7 @@ impl MetaSchema {
         Self { validator: compile(&schema).expect("meta-schemas are schemas"), schema }
     }
 
-    /// Returns the keys of the object that a keyword of this schema, at a path through references, is about.
+    /// Returns the keys that an object may have, by the path of a keyword of its schema, which can lead through references.
     fn keys(&self, path: &str) -> impl Iterator<Item = &str> {
         let object = split_last(path).map_or("", |(object, _)| object);
         let (mut base, mut at) = (&self.schema, &self.schema);

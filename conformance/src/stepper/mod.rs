@@ -88,8 +88,8 @@ impl Stepper {
         state.records_output = false;
     }
 
-    /// As [`arm`](Self::arm), but counts only changes to files that `is_counted` accepts, by their paths in [`Call`]: then concurrent work
-    /// on others moves no number.
+    /// As [`arm`](Self::arm), but counts only changes to files that `is_counted` accepts, by their paths in [`Call`], so that concurrent work
+    /// on other files does not change the numbers of calls.
     pub fn arm_for(&self, fault: Option<Fault>, is_counted: fn(&Path) -> bool) {
         self.arm(fault);
         self.0.state().is_counted = Some(is_counted);

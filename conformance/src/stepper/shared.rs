@@ -61,7 +61,7 @@ pub(super) struct State {
     pub(super) fault: Option<Fault>,
     pub(super) calls: Vec<Call>,
     pub(super) asked_for_ring: bool,
-    /// Selects the calls to count by their files.
+    /// Returns true for files whose changes are counted; `None` if all are.
     pub(super) is_counted: Option<fn(&Path) -> bool>,
     /// True if writes to the program's standard output are recorded too.
     pub(super) records_output: bool,

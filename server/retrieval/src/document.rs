@@ -111,7 +111,7 @@ pub trait Source {
     fn mark(&self, at: i64) -> Result<Option<String>, SourceError>;
 }
 
-/// A source that reports how far an index has come with it: the sequence number that the index has.
+/// A source that reports progress: before each part, the sequence number up to which the index has its changes.
 pub struct Reported<'s, S>(pub &'s S, pub &'s dyn Fn(i64));
 
 impl<S: Source> Source for Reported<'_, S> {

@@ -266,9 +266,10 @@ impl<'c> Batch<'c> {
             self.place_members(group, first)?;
         }
         let mut edits: Vec<_> = std::mem::take(&mut self.edits).into_iter().collect();
-        // The table has them in this order.
+        // In the order of the table: its neighbouring pages are written together.
         edits.sort_unstable_by(|(term, _), (other, _)| term.cmp(other));
         for (term, mut edits) in edits {
+            // The last entry of a document is the first of its entries that stay.
             edits.reverse();
             edits.sort_by_key(|(document, _)| *document);
             edits.dedup_by_key(|(document, _)| *document);

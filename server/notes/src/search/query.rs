@@ -128,7 +128,7 @@ impl NoteIndex {
     }
 
     /// Searches by words, and by meaning as far as `nearness` knows it. Updates the index first, if it lacks the catalogue's change
-    /// `needed`; `report` hears which changes it has meanwhile.
+    /// `needed`, and calls `report` before each part with the number of the last change that it has.
     ///
     /// # Errors
     /// [`SearchError`].

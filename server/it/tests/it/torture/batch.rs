@@ -276,7 +276,7 @@ fn a_fault_at_any_point_of_gathering_loses_no_commit() {
         "gathering",
         // The pack of the three calls is the first one too many.
         |library| make_packs(library, "before", |library| packs(library, ".pack").len() == MANY_PACKS - 1),
-        // The log is read at the same time.
+        // The log is read at the same time, by calls that would change the numbers of these.
         |stepper, fault| stepper.arm_for(fault, is_gathered),
         wait_for_gathering,
         |calls| {
